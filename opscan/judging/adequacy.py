@@ -1,0 +1,294 @@
+"""Is a standard adequate: do correct kernels pass it, whatever legitimate order they add in?
+
+`failure_probability` predicts how often a correct kernel fails one case under a rule; `strictest_adequate` walks the
+ladder of a dtype. Closed forms of the error model, so that an audit can ask thousands of times.
+
+Assumptions, all of which loosen rather than tighten the answer: the kernel adds in the worst legitimate order (see
+error_model), elements fail independently, and extents above 64 count as the next eighth of an octave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from opscan.judging.error_model import Drift, drift
+from opscan.judging.floating import FORMATS, PARTS, part_of
+from opscan.judging.pass_rules import Rule, allowed_failures
+from opscan.judging.standards import Standards, load_standards
+
+ADEQUATE = 0.01
+"""A standard is adequate while fewer than this share of correct cases fail it."""
+
+DEFAULT_RANGE = (-5.0, 5.0)
+"""ATK's own default for an input without ranges, in its uniform half; the upstream gradient is assumed to have it."""
+
+_NODES = 48
+
+
+def failure_probability(  # noqa: PLR0913
+    rule: Rule,
+    dtype: str,
+    extent: int,
+    outputs: int,
+    low: float = DEFAULT_RANGE[0],
+    high: float = DEFAULT_RANGE[1],
+    *,
+    distribution: str = "uniform",
+    products: bool = False,
+    roundings: int = 1,
+    accumulator: str | None = None,
+    cancels: bool = True,
+) -> float:
+    """The probability that a correct kernel fails a case of `outputs` elements, each a sum of `extent` addends.
+
+    Addends lie in [low, high] (normal: low and high are mean -+ one deviation). `products`: each addend is a product of
+    two such values. `roundings`: how often a value is rounded to `dtype` on its way, the last time included; the two
+    sides may do the earlier ones differently. `accumulator`: the format sums are kept in (default fp32, or fp64 for fp64).
+    `cancels`: with extent 1, whether the rounded parts can cancel. Raises ValueError for a range without finite bounds,
+    a dtype without a format, or a rule that compares more than an output with its golden.
+    """
+    if extent < 1 or outputs < 0 or roundings < 0:
+        raise ValueError(f"extent {extent}, outputs {outputs} and roundings {roundings} must not be negative")
+    part = part_of(dtype)
+    if part not in FORMATS:
+        if dtype.lstrip("u").startswith("int") or dtype == "bool":
+            return 0.0
+        raise ValueError(f"no error model for dtype {dtype!r}")
+    if not outputs:
+        return 0.0
+    count = outputs * 2 if dtype in PARTS else outputs
+    held = accumulator or ("fp64" if part == "fp64" else "fp32")
+    walk = drift(part, _stepped(extent), low, high, distribution, products, roundings, held, cancels)
+    return _case_failure(rule, part, walk, count)
+
+
+def strictest_adequate(  # noqa: PLR0913
+    dtype: str,
+    extent: int,
+    outputs: int,
+    low: float = DEFAULT_RANGE[0],
+    high: float = DEFAULT_RANGE[1],
+    *,
+    distribution: str = "uniform",
+    products: bool = False,
+    roundings: int = 1,
+    accumulator: str | None = None,
+    cancels: bool = True,
+    limit: float = ADEQUATE,
+    standards: Standards | None = None,
+) -> tuple[str | None, float]:
+    """The strictest standard of the dtype's ladder that correct kernels fail in less than `limit` of the cases.
+
+    Returns its name and the probability; (None, the probability of the loosest) where none is adequate. An exact
+    standard is offered only where no order of addition and no intermediate rounding can change a bit.
+    """
+    known = standards or load_standards()
+    part = part_of(dtype)
+    if part not in FORMATS:
+        return "value-equal", failure_probability(Rule("value-equal", dtype), dtype, extent, outputs, low, high)
+    fixed = roundings <= 1 and (extent == 1 or (extent == 2 and not products)) and not (products and dtype in PARTS)
+    probability = 1.0
+    for name in known.ladders.get(part, ()):
+        rule = known.rule(name, part)
+        if rule is None or (rule.exact and not fixed):
+            continue
+        probability = failure_probability(
+            rule,
+            dtype,
+            extent,
+            outputs,
+            low,
+            high,
+            distribution=distribution,
+            products=products,
+            roundings=roundings,
+            accumulator=accumulator,
+            cancels=cancels,
+        )
+        if probability < limit:
+            return name, probability
+    return None, probability
+
+
+def zero_share(rule: Rule, extent: int, low: float, high: float, *, distribution: str = "uniform") -> float:
+    """The share of elements that an all-zero output would pass: near 1, the range makes the absolute term vacuous."""
+    walk = drift("fp32", extent, low, high, distribution, False, 1, "fp32", True)
+    reach = rule.atol / (1 - rule.rtol) if rule.rtol < 1 else math.inf
+    if not walk.deviation:
+        return 1.0 if abs(walk.mean) <= reach else 0.0
+    above, below = ((sign * reach - walk.mean) / (walk.deviation * math.sqrt(2)) for sign in (1, -1))
+    return (math.erf(above) - math.erf(below)) / 2
+
+
+def _stepped(extent: int) -> int:
+    """Extents above 64 rounded up to an eighth of an octave, so that an audit meets few different ones."""
+    if extent <= 64:
+        return extent
+    return math.ceil(2.0 ** (math.ceil(8 * math.log2(extent) - 1e-9) / 8) - 1e-9)
+
+
+@lru_cache(maxsize=65536)
+def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
+    if not walk.alpha and not walk.beta:
+        return 0.0
+    if rule.exact:
+        return _any_of(outputs, _flip_probability(dtype, walk, 0.0, 0.0))
+    if rule.passes == "mean-and-max-relative":
+        if _mean_relative(walk, min(rule.peak, rule.mean * outputs)) > rule.mean:
+            return 1.0
+        # With few outputs a single one can lift the mean over its bound before it breaks its own.
+        bound = min(rule.peak, rule.mean * outputs)
+        return _any_of(outputs, _element_failure(dtype, walk, bound * rule.floor, bound))
+    if rule.passes == "absolute-step":
+        return 0.0
+    if rule.passes != "share-within-tolerance":
+        raise ValueError(f"{rule.passes} cannot be predicted from the sum alone")
+    failing = _element_failure(dtype, walk, rule.atol, rule.rtol)
+    case = _more_than(allowed_failures(rule.share, outputs), outputs, failing)
+    if math.isinf(rule.max_abs):
+        return case
+    form = FORMATS[dtype]
+    beyond = _tail(walk, rule.max_abs, 0.0, rule.max_ulp * form.epsilon / 2)
+    return 1 - (1 - case) * (1 - _any_of(outputs, beyond))
+
+
+@lru_cache(maxsize=65536)
+def _element_failure(dtype: str, walk: Drift, atol: float, rtol: float) -> float:
+    """P(|difference| > atol + rtol |result|) of one element, its last rounding included."""
+    epsilon = FORMATS[dtype].epsilon
+    if rtol >= epsilon:
+        # One unit always passes; past it, rounding eats up to one unit of the tolerance.
+        return _tail(walk, atol, max(rtol - epsilon, epsilon / 2), 0.0)
+    return min(1.0, _tail(walk, atol, rtol, 0.0) + _flip_probability(dtype, walk, atol, rtol))
+
+
+def _tail(walk: Drift, atol: float, rtol: float, instead: float) -> float:
+    """P(|d| > atol + rtol |s|), or with `instead` P(|d| > max(atol, instead |s|)), over the density of the result s.
+
+    Near s = 0 the variance of d is constant, and a Laplace tail against a normal density has a closed form; far from 0
+    the difference grows with s itself.
+    """
+    typical = math.hypot(walk.mean, walk.deviation)
+    near, slope = walk.scale(0.0), rtol or instead
+    if rtol and walk.beta and near:
+        near = walk.scale(min(near / rtol, typical))
+    far = walk.scale(typical)
+    bound = max(atol, instead * typical) if instead else atol + rtol * typical
+    outer = math.exp(-bound / far) if far else 0.0
+    if not near:
+        return outer
+    peak = math.exp(-atol / near) if atol < 700 * near else 0.0
+    if not walk.deviation:
+        return max(peak if not walk.mean else 0.0, outer)
+    if instead:
+        # Flat up to where the units take over, and a tail beyond it.
+        reach = atol / instead
+        inside = _normal_mass(walk, reach)
+        return max(min(1.0, peak * (inside + _density(walk) * 2 * near / slope)), min(outer, peak))
+    return max(peak * _laplace_against_normal(slope * walk.deviation / near, walk.mean / walk.deviation), outer)
+
+
+def _laplace_against_normal(steepness: float, offset: float) -> float:
+    """The mean of exp(-steepness |z|) for z normal with mean `offset` and deviation 1."""
+    offset = abs(offset)
+    right = (
+        0.5 * math.exp(-offset * offset / 2) * _scaled_erfc((steepness - offset) / math.sqrt(2))
+        if steepness >= offset
+        else 0.5
+        * math.exp(steepness * (steepness / 2 - offset))
+        * math.erfc((steepness - offset) / math.sqrt(2))
+    )
+    left = 0.5 * math.exp(-offset * offset / 2) * _scaled_erfc((steepness + offset) / math.sqrt(2))
+    return min(1.0, right + left)
+
+
+def _scaled_erfc(x: float) -> float:
+    """exp(x^2) erfc(x) for x >= 0."""
+    if x < 5:
+        return math.exp(x * x) * math.erfc(x)
+    inverse = 1 / (x * x)
+    return (1 - inverse / 2 * (1 - 1.5 * inverse * (1 - 2.5 * inverse))) / (x * math.sqrt(math.pi))
+
+
+def _density(walk: Drift) -> float:
+    return math.exp(-((walk.mean / walk.deviation) ** 2) / 2) / (walk.deviation * math.sqrt(2 * math.pi))
+
+
+def _normal_mass(walk: Drift, reach: float) -> float:
+    scale = walk.deviation * math.sqrt(2)
+    return (math.erf((reach - walk.mean) / scale) - math.erf((-reach - walk.mean) / scale)) / 2
+
+
+@lru_cache(maxsize=65536)
+def _flip_probability(dtype: str, walk: Drift, atol: float, rtol: float) -> float:
+    """P(the two results round to different values, where one unit is more than the tolerance allows)."""
+    form = FORMATS[dtype]
+
+    def flips(result: float) -> float:
+        unit = math.ldexp(0.72 * form.epsilon, 0) * max(abs(result), 2.0**form.least)
+        if unit <= atol + rtol * abs(result):
+            return 0.0
+        scale = walk.scale(result)
+        return scale / unit * -math.expm1(-unit / scale) if scale else 0.0
+
+    return _over_results(walk, flips)
+
+
+def _over_results(walk: Drift, share: Callable[[float], float]) -> float:
+    """The mean of `share(s)` over the normal density of the result."""
+    if not walk.deviation:
+        return share(walk.mean)
+    return sum(weight * share(walk.mean + walk.deviation * z) for z, weight in _weighted_nodes())
+
+
+@lru_cache(maxsize=1)
+def _weighted_nodes() -> tuple[tuple[float, float], ...]:
+    """Midpoints of equal stretches of [-4, 4], weighted by the standard normal density."""
+    places = [8 * (i + 0.5) / _NODES - 4 for i in range(_NODES)]
+    weights = [math.exp(-z * z / 2) for z in places]
+    return tuple((z, w / sum(weights)) for z, w in zip(places, weights, strict=True))
+
+
+def _mean_relative(walk: Drift, cap: float) -> float:
+    """The mean of the relative error cut off at `cap`: it has a 1/x tail, for the result may come near 0."""
+    if not walk.deviation:
+        return walk.scale(walk.mean) / abs(walk.mean) if walk.mean else 0.0
+    start = walk.scale(walk.deviation) / math.hypot(walk.deviation, walk.mean)
+    tail = 2 * _density(walk) * walk.scale(0.0)
+    return start + tail * math.log(max(cap / start, 1.0)) if start else 0.0
+
+
+def _any_of(count: int, probability: float) -> float:
+    """P(at least one of `count` independent elements fails)."""
+    return 1.0 if probability >= 1 else -math.expm1(count * math.log1p(-probability))
+
+
+def _more_than(allowed: int, count: int, probability: float) -> float:
+    """P(more than `allowed` of `count` elements fail): exact for 0, else a Poisson law, by Wilson-Hilferty above 20."""
+    if allowed >= count or probability <= 0:
+        return 0.0
+    if not allowed:
+        return _any_of(count, probability)
+    rate = count * probability
+    if allowed <= 20:
+        if rate > 100:
+            return 1.0
+        term = total = math.exp(-rate)
+        for i in range(1, allowed + 1):
+            term *= rate / i
+            total += term
+        return max(0.0, 1 - total) if total < 0.999 else _upper_poisson(allowed, rate, term)
+    shape = allowed + 1.0
+    deviate = 3 * math.sqrt(shape) * ((rate / shape) ** (1 / 3) - 1 + 1 / (9 * shape))
+    return 0.5 * math.erfc(-deviate / math.sqrt(2))
+
+
+def _upper_poisson(allowed: int, rate: float, term: float) -> float:
+    """The terms above `allowed` of a Poisson law whose lower ones sum to nearly 1."""
+    total = 0.0
+    for i in range(allowed + 1, allowed + 12):
+        term *= rate / i
+        total += term
+    return total

@@ -1,0 +1,49 @@
+"""The floating formats that ATK compares: precision and range, for pass rules and for the error model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A binary format. `fraction`: stored fraction bits; `least`: exponent of the smallest normal number."""
+
+    name: str
+    fraction: int
+    least: int
+
+    @property
+    def epsilon(self) -> float:
+        """Spacing of the numbers just above 1, the largest relative size of one unit in the last place."""
+        return 2.0**-self.fraction
+
+    @property
+    def roundoff(self) -> float:
+        """The largest relative error of one rounding to nearest."""
+        return 2.0 ** -(self.fraction + 1)
+
+
+FORMATS = {
+    f.name: f
+    for f in (
+        Format("fp16", 10, -14),
+        Format("bf16", 7, -126),
+        Format("fp32", 23, -126),
+        Format("hf32", 23, -126),
+        Format("fp64", 52, -1022),
+        Format("fp8e4m3", 3, -6),
+        Format("fp8e5m2", 2, -14),
+    )
+}
+"""hf32 is stored as fp32; only the factors of its products are shortened."""
+
+HF32_INPUT_ROUNDOFF = 2.0**-12
+
+PARTS = {"complex32": "fp16", "complex64": "fp32", "complex128": "fp64"}
+"""The format of the real and of the imaginary part."""
+
+
+def part_of(dtype: str) -> str:
+    """The real format of a dtype: `fp32` for `complex64`, else the dtype itself."""
+    return PARTS.get(dtype, dtype)

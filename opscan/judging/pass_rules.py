@@ -1,0 +1,185 @@
+"""Pass rules with their numbers, and the one evaluator that applies them to arrays.
+
+ATK's comparators are reproduced here so that a claim such as "this kernel fails that standard" can be computed instead
+of asserted: adequacy predicts what `passes` decides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opscan.judging.floating import FORMATS, part_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PASS_RULES: dict[str, tuple[str, ...]] = {
+    "value-equal": (),
+    "bit-equal": (),
+    "mean-and-max-relative": ("mean", "peak", "floor"),
+    "share-within-tolerance": ("rtol", "atol", "share", "max_abs", "max_ulp"),
+    "ratio-to-benchmark": ("floor",),
+    "absolute-step": ("atol",),
+    "ks-test": (),
+    "repeat-bitwise": (),
+}
+"""Every pass rule, and the thresholds it needs per dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pass rule for outputs of one dtype, with its thresholds.
+
+    `share`: the share of elements that may be out of tolerance. `max_abs`, `max_ulp`: no element may break both.
+    `mean`, `peak`: the mean and the maximum of |a-g| / (|g| + floor) must stay below them.
+    """
+
+    passes: str
+    dtype: str
+    rtol: float = 0.0
+    atol: float = 0.0
+    share: float = 0.0
+    max_abs: float = math.inf
+    max_ulp: float = math.inf
+    mean: float = math.inf
+    peak: float = math.inf
+    floor: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """No difference at all may remain."""
+        return self.passes in ("value-equal", "bit-equal", "repeat-bitwise") or (
+            self.passes == "share-within-tolerance" and self.rtol == 0 == self.atol and self.share == 0
+        )
+
+    def __str__(self) -> str:
+        if self.passes == "share-within-tolerance":
+            text = f"|a-g| <= {self.atol:g} + {self.rtol:g}|g| on {100 * (1 - self.share):g} % of the elements"
+            return text + ("" if math.isinf(self.max_abs) else f", none above {self.max_abs:g} or {self.max_ulp:g} ULP")
+        if self.passes == "mean-and-max-relative":
+            return f"mean relative error < {self.mean:g}, maximum < {self.peak:g}"
+        if self.passes == "absolute-step":
+            return f"|a-g| <= {self.atol:g}"
+        return self.passes
+
+
+def allowed_failures(share: float, count: int) -> int:
+    """How many of `count` elements may fail where a share may; the slack undoes the rounding of the product."""
+    return math.floor(share * count + 1e-9 * max(1.0, share * count))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a pass rule says. `worst` is the largest absolute difference, inf where one side is NaN or Inf."""
+
+    passed: bool
+    share_failing: float
+    worst: float
+    detail: str
+
+
+def passes(
+    rule: Rule, actual: NDArray[Any], golden: NDArray[Any], *, golden_dtype: str | None = None, denominator: str = "sum"
+) -> Verdict:
+    """Apply `rule` to two arrays of any shape; bf16 comes as float32 arrays with `rule.dtype` "bf16".
+
+    `golden_dtype` names the golden's dtype where the array cannot (bf16). `denominator`: "sum" for |g| + floor, "max"
+    for max(|g|, floor); public copies of single_bm disagree. Raises ValueError for a rule that needs more than two arrays.
+    """
+    if actual.shape != golden.shape:
+        return Verdict(False, 1.0, math.inf, f"shapes differ: {actual.shape} and {golden.shape}")
+    if rule.passes in ("value-equal", "bit-equal"):
+        same_dtype = actual.dtype == golden.dtype and (golden_dtype or rule.dtype) == rule.dtype
+        if not same_dtype:
+            return Verdict(False, 1.0, math.inf, "dtypes differ")
+        return _equal_bits(actual, golden) if rule.passes == "bit-equal" else _equal_values(actual, golden)
+    if rule.passes == "absolute-step":
+        return _within_step(rule, actual, golden)
+    if rule.passes not in ("mean-and-max-relative", "share-within-tolerance"):
+        raise ValueError(f"{rule.passes} cannot be decided from an output and its golden alone")
+    return _within_tolerance(rule, actual, golden, denominator)
+
+
+def _equal_values(actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
+    import numpy as np
+
+    if actual.size and actual.dtype.kind in "fc" and bool(np.isnan(actual).all() and np.isnan(golden).all()):
+        return Verdict(True, 0.0, 0.0, "both sides are entirely NaN")
+    differing = actual != golden
+    return _counted(differing, _difference(actual, golden), "differ in value")
+
+
+def _equal_bits(actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
+    import numpy as np
+
+    width = actual.dtype.itemsize
+    left = np.ascontiguousarray(actual).reshape(-1).view(np.uint8).reshape(-1, width)
+    right = np.ascontiguousarray(golden).reshape(-1).view(np.uint8).reshape(-1, width)
+    return _counted((left != right).any(axis=1), _difference(actual, golden), "differ in bits")
+
+
+def _within_step(rule: Rule, actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
+    difference = _difference(actual, golden)
+    return _counted(difference > rule.atol, difference, f"differ by more than {rule.atol:g}")
+
+
+def _within_tolerance(rule: Rule, actual: NDArray[Any], golden: NDArray[Any], denominator: str) -> Verdict:
+    import numpy as np
+
+    if not bool(np.isfinite(golden).all()):
+        return Verdict(True, 0.0, 0.0, "the golden holds NaN or Inf: passed unread")
+    if not bool(np.isfinite(actual).all()):
+        return Verdict(False, float(np.mean(~np.isfinite(actual))), math.inf, "the output holds NaN or Inf")
+    if golden.dtype.kind == "c":
+        actual, golden = (np.stack([a.real, a.imag]) for a in (actual, golden))
+    if not golden.size:
+        return Verdict(True, 0.0, 0.0, "empty")
+    size = np.abs(golden.astype(np.float64))
+    difference = _difference(actual, golden)
+    if rule.passes == "mean-and-max-relative":
+        below = size + rule.floor if denominator == "sum" else np.maximum(size, rule.floor)
+        relative = difference / below
+        mean, peak = float(relative.mean()), float(relative.max())
+        detail = f"mean relative error {mean:.3g} (< {rule.mean:g}), maximum {peak:.3g} (< {rule.peak:g})"
+        share = float(np.mean(relative >= rule.peak))
+        return Verdict(mean < rule.mean and peak < rule.peak, share, float(difference.max()), detail)
+    failing = int(np.count_nonzero(difference > rule.atol + rule.rtol * size))
+    beyond = (difference > rule.max_abs) & (difference > rule.max_ulp * spacing(size, rule.dtype))
+    detail = f"{failing} of {golden.size} out of tolerance, {int(beyond.sum())} beyond the bound of an element"
+    passed = failing <= allowed_failures(rule.share, golden.size) and not bool(beyond.any())
+    return Verdict(passed, failing / golden.size, float(difference.max()), detail)
+
+
+def spacing(size: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """The unit in the last place of non-negative values in a format: 2^(exponent - fraction), subnormals included."""
+    import numpy as np
+
+    form = FORMATS[part_of(dtype)]
+    exponent = np.frexp(size)[1] - 1
+    exponent = np.maximum(np.where(size == 0, form.least, exponent), form.least)
+    return np.asarray(np.ldexp(1.0, exponent - form.fraction), dtype=np.float64)
+
+
+def _difference(actual: NDArray[Any], golden: NDArray[Any]) -> NDArray[np.float64]:
+    """|a - g| in double precision; equal infinities differ by 0, NaN against anything by inf."""
+    import numpy as np
+
+    wide = np.complex128 if actual.dtype.kind == "c" or golden.dtype.kind == "c" else np.float64
+    if actual.dtype.kind in "iub" and golden.dtype.kind in "iub":
+        below = np.minimum(actual, golden)
+        return np.asarray((np.maximum(actual, golden).astype(object) - below.astype(object)), dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.abs(actual.astype(wide) - golden.astype(wide))
+    return np.asarray(np.where(actual == golden, 0.0, np.where(np.isnan(gap), np.inf, gap)), dtype=np.float64)
+
+
+def _counted(failing: NDArray[Any], difference: NDArray[np.float64], what: str) -> Verdict:
+    import numpy as np
+
+    count = int(np.count_nonzero(failing))
+    worst = float(difference.max()) if difference.size else 0.0
+    share = count / failing.size if failing.size else 0.0
+    return Verdict(count == 0, share, worst, f"{count} of {failing.size} {what}")

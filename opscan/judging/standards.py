@@ -1,0 +1,236 @@
+"""The canonical precision standards: what each demands, and how each version of ATK registers and writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from opscan.data import data_path
+from opscan.judging.floating import FORMATS, part_of
+from opscan.judging.pass_rules import PASS_RULES, Rule
+from opscan.judging.standards_file import Document, Place, StandardsError, closest, read_document
+
+__all__ = ["Atk", "Standard", "Standards", "StandardsError", "Writing", "did_you_mean", "known_comparators"]
+__all__ += ["load_standards", "registered"]
+
+_STANDARD_KEYS = ("meaning", "passes", "nan_inf", "source", "relative", "recommended", "levels", "dtypes", "atk")
+_THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor")
+_DTYPES = (*FORMATS, "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How one ATK version writes a standard: a comparator, or None with the nearest one."""
+
+    write: str | None
+    nearest: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A canonical standard. `rules` holds its pass rule per dtype; the key "*" stands for any dtype."""
+
+    name: str
+    meaning: str
+    passes: str
+    nan_inf: str
+    source: str
+    recommended: bool
+    rules: Mapping[str, Rule]
+    levels: Mapping[str, Mapping[str, float]]
+    writings: Mapping[str, Writing]
+
+
+@dataclass(frozen=True, slots=True)
+class Atk:
+    """What one ATK version registers. `comparators`: True, False, or None where builds differ or nobody knows."""
+
+    version: str
+    default: str | None
+    default_certain: bool
+    comparators: Mapping[str, bool | None]
+    effective: Mapping[str, tuple[str, ...]]
+    accepted: Mapping[str, tuple[str, ...]]
+    unpublished: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Standards:
+    """Everything that the standards files say."""
+
+    standards: Mapping[str, Standard]
+    ladders: Mapping[str, tuple[str, ...]]
+    atk: Mapping[str, Atk]
+    comparators: Mapping[str, str]
+    dispatch: Mapping[str, tuple[str, str]]
+    """dtype: the standard that a tolerance comparator applies to it, and how."""
+
+    def rule(self, name: str, dtype: str) -> Rule | None:
+        """The pass rule of a standard for a dtype, None where the standard has no thresholds for it.
+
+        Raises KeyError for an unknown standard.
+        """
+        standard = self.standards[name]
+        if "*" in standard.rules:
+            return Rule(standard.passes, dtype)
+        return standard.rules.get(part_of(dtype))
+
+    def profile(self, atk_version: str) -> Atk:
+        """The profile of an ATK version: the newest known one that is not newer. Raises ValueError if it has no numbers."""
+        if atk_version in self.atk:
+            return self.atk[atk_version]
+        asked = _numbers(atk_version)
+        if asked is None:
+            raise ValueError(f"{atk_version!r} is no ATK version; known: {', '.join(self.atk)}")
+        earlier = [name for name in self.atk if (_numbers(name) or (0,)) <= asked]
+        return self.atk[max(earlier, key=lambda name: _numbers(name) or (0,))]
+
+
+@lru_cache(maxsize=8)
+def load_standards(*extensions: Path) -> Standards:
+    """The shipped standards; an extension adds standards and ladders, or replaces those of the same name.
+
+    Raises StandardsError, whose message begins with `file:line:`.
+    """
+    shipped = read_document(data_path("rules", "standards.yaml"))
+    shipped.only(shipped.value, (), _SECTIONS, _SECTIONS)
+    standards = _read_standards(shipped)
+    ladders = dict(_read_ladders(shipped, standards))
+    for path in extensions:
+        extra = read_document(path)
+        extra.only(extra.value, (), ("schema", "standards", "ladders"))
+        standards = {**standards, **_read_standards(extra)}
+        ladders.update(_read_ladders(extra, standards))
+    atk = {name: _read_atk(shipped, name) for name in shipped.mapping(shipped.value["atk"], ("atk",))}
+    dispatch = {}
+    for dtype, row in shipped.mapping(shipped.value["dispatch"], ("dispatch",)).items():
+        shipped.only(row, ("dispatch", dtype), ("standard", "how"), ("standard", "how"))
+        dispatch[dtype] = (_known(shipped, row["standard"], standards, ("dispatch", dtype, "standard")), row["how"])
+    named = {
+        comparator: _known(shipped, name, standards, ("comparators", comparator))
+        for comparator, name in shipped.mapping(shipped.value["comparators"], ("comparators",)).items()
+    }
+    return Standards(standards, ladders, atk, named, dispatch)
+
+
+_SECTIONS = ("schema", "standards", "ladders", "atk", "comparators", "dispatch")
+
+
+def registered(name: str, atk_version: str) -> bool | None:
+    """Whether an ATK version registers a comparator; None where builds differ, or a plugin may register the name."""
+    return load_standards().profile(atk_version).comparators.get(name)
+
+
+def known_comparators(atk_version: str) -> tuple[str, ...]:
+    """The comparators that an ATK version registers in every build."""
+    return tuple(name for name, there in load_standards().profile(atk_version).comparators.items() if there)
+
+
+def did_you_mean(name: str, candidates: tuple[str, ...] | None = None) -> str | None:
+    """The comparator (or candidate) that `name` is most likely a misspelling of; None for an exact or a far name."""
+    names = candidates or (*load_standards().comparators, "default")
+    return None if name in names else closest(name, names)
+
+
+def _read_standards(document: Document) -> dict[str, Standard]:
+    found = document.mapping(document.value.get("standards", {}), ("standards",))
+    return {name: _read_standard(document, name) for name in found}
+
+
+def _read_standard(document: Document, name: str) -> Standard:
+    where = ("standards", name)
+    body = document.mapping(document.value["standards"][name], where)
+    document.only(body, where, _STANDARD_KEYS, ("meaning", "passes", "nan_inf", "source", "atk"))
+    rule = body["passes"]
+    if rule not in PASS_RULES:
+        raise document.error((*where, "passes"), f"unknown pass rule {rule!r}; known: {', '.join(PASS_RULES)}")
+    if PASS_RULES[rule] and not body.get("dtypes"):
+        raise document.error(where, f"{name} needs thresholds per dtype, for {rule} has {', '.join(PASS_RULES[rule])}")
+    rows = document.mapping(body.get("dtypes", {}), (*where, "dtypes"))
+    relative = bool(body.get("relative", False))
+    rules = {dtype: _read_rule(document, (*where, "dtypes", dtype), rule, row, relative) for dtype, row in rows.items()}
+    levels = document.mapping(body.get("levels", {}), (*where, "levels"))
+    return Standard(
+        name,
+        str(body["meaning"]),
+        rule,
+        str(body["nan_inf"]),
+        str(body["source"]),
+        bool(body.get("recommended", True)),
+        rules or {"*": Rule(rule, "*")},
+        {
+            level: {key: document.number(v, (*where, "levels", level, key)) for key, v in ratios.items()}
+            for level, ratios in levels.items()
+        },
+        _read_writings(document, (*where, "atk"), body["atk"]),
+    )
+
+
+def _read_rule(document: Document, where: Place, passes: str, row: Any, relative: bool) -> Rule:
+    dtype = where[-1]
+    if dtype not in _DTYPES:
+        raise document.error(where, f"unknown dtype {dtype!r}; known: {', '.join(_DTYPES)}")
+    values = document.mapping(row, where)
+    document.only(values, where, _THRESHOLD_KEYS)
+    for key in PASS_RULES[passes]:
+        if key not in values:
+            raise document.error(where, f"{'.'.join(where)} lacks the threshold {key!r} that {passes} needs")
+    numbers = {key: document.number(value, (*where, key)) for key, value in values.items()}
+    if relative:
+        numbers["atol"] = 0.0
+    return Rule(passes, dtype, **numbers)
+
+
+def _read_writings(document: Document, where: Place, body: Any) -> dict[str, Writing]:
+    found = {}
+    for version, row in document.mapping(body, where).items():
+        document.only(document.mapping(row, (*where, version)), (*where, version), ("write", "nearest", "note"), ("write",))
+        found[version] = Writing(row["write"], row.get("nearest"), row.get("note", ""))
+    return found
+
+
+def _read_ladders(document: Document, standards: Mapping[str, Standard]) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for dtype, steps in document.mapping(document.value.get("ladders", {}), ("ladders",)).items():
+        where = ("ladders", dtype)
+        if not isinstance(steps, list):
+            raise document.error(where, f"ladders.{dtype} must be a list of standards")
+        for step in steps:
+            standard = standards[_known(document, step, standards, where)]
+            if "*" not in standard.rules and dtype not in standard.rules:
+                raise document.error(where, f"{step} has no thresholds for {dtype}")
+        found[dtype] = tuple(steps)
+    return found
+
+
+def _read_atk(document: Document, version: str) -> Atk:
+    where = ("atk", version)
+    body = document.mapping(document.value["atk"][version], where)
+    allowed = ("default", "default_certain", "comparators", "keywords")
+    document.only(body, where, allowed, ("default", "comparators", "keywords"))
+    sorts: dict[str, dict[str, tuple[str, ...]]] = {"effective": {}, "accepted": {}, "unpublished": {}}
+    for comparator, keywords in document.mapping(body["keywords"], (*where, "keywords")).items():
+        document.only(keywords, (*where, "keywords", comparator), sorts)
+        for sort, names in keywords.items():
+            sorts[sort][comparator] = tuple(names)
+    default = body["default"]
+    certain = default is not None and bool(body.get("default_certain", True))
+    return Atk(version, default, certain, dict(body["comparators"]), **sorts)
+
+
+def _known(document: Document, name: Any, standards: Mapping[str, Standard], where: Place) -> str:
+    if name not in standards:
+        hint = closest(str(name), standards)
+        raise document.error(where, f"unknown standard {name!r}" + (f"; did you mean {hint}?" if hint else ""))
+    return str(name)
+
+
+def _numbers(version: str) -> tuple[int, ...] | None:
+    if not re.fullmatch(r"v?\d+(\.\d+)*", version):
+        return None
+    return tuple(int(part) for part in version.lstrip("v").split("."))

@@ -1,0 +1,389 @@
+"""The frozen values that pass from one stage to the next.
+
+Offsets count code points of the decoded text (BOM stripped); lines and columns are 1-based.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+KeyPath = tuple["str | int", ...]
+"""Where a value stands in a YAML or JSON document: `("inputs", 0, "dtypes", "values")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a file's text: `text[start:end]`, from line:column up to (not including) end_line:end_column."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A decoded file. `text` keeps the line ends as they are and has no BOM."""
+
+    path: Path
+    text: str
+    bom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace `text[start:end]`; afterwards the document must hold `value` at `where` and be otherwise the same."""
+
+    start: int
+    end: int
+    text: str
+    where: KeyPath
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with the text of a file, found while reading it. `rule` is a rule's name."""
+
+    rule: str
+    message: str
+    span: Span | None = None
+    edit: Edit | None = None
+
+
+# -- what an engineer wrote ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """ATK's RandomConfig: one of `values` is drawn, by `weights` where they are given (same length)."""
+
+    values: tuple[Any, ...] = ()
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpecInput:
+    """One entry of a spec's `inputs`. `kind` is ATK's `type`: tensor, tensors, scalar, attr, attr_tuple ..."""
+
+    name: str | None
+    kind: str
+    required: bool = True
+    backward: bool = True
+    dtypes: Choices = Choices()
+    ranges: Choices = Choices()
+    """`ranges.valid`; empty where the spec leaves it out and ATK's default applies."""
+    dim_numbers: Choices = Choices()
+    dim_values: tuple[Choices, ...] = ()
+    """One for all axes, or one per axis."""
+    max_length: int | None = None
+    boundary: Mapping[str, bool] = field(default_factory=dict)
+    tuple_numbers: Choices = Choices()
+    align_32b: bool | None = None
+    outlier_values: tuple[float, float] | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A case-design YAML. `acc` is `standard.acc` as PyYAML reads it (None where absent)."""
+
+    source: Source
+    name: str | None
+    inputs: tuple[SpecInput, ...]
+    acc: Any = None
+    aclnn_name: str | None = None
+    api: str = "pytorch"
+    api_type: str = "function"
+    generate: str = "default"
+    backward: bool = False
+    outputs: int | None = None
+    tensor_input: SpecInput | None = None
+    method_inputs: tuple[SpecInput, ...] = ()
+    dtype_numbers: int = 700
+    extra_numbers: int | str = 0
+    spans: Mapping[KeyPath, Span] = field(default_factory=dict)
+    """The span of every value by key path."""
+    key_spans: Mapping[KeyPath, Span] = field(default_factory=dict)
+    """The span of every mapping key, by the key path of its value."""
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseInput:
+    """One input of a concrete case. A list of tensors or attributes has `members` and no shape of its own."""
+
+    name: str | None
+    kind: str
+    dtype: str | None = None
+    shape: tuple[int, ...] | None = None
+    values: Any = None
+    """`range_values`: a range for a tensor, the value itself for an attribute."""
+    backward: bool = True
+    required: bool = True
+    members: tuple[CaseInput, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One concrete case; `index` is its position in its file."""
+
+    index: int
+    id: Any
+    name: str | None
+    inputs: tuple[CaseInput, ...]
+    acc: Any = None
+    aclnn_name: str | None = None
+    api: str = "pytorch"
+    api_type: str = "function"
+    backward: bool = False
+    outputs: int | None = None
+    tensor_input: CaseInput | None = None
+    method_inputs: tuple[CaseInput, ...] = ()
+    is_boundary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A generated case JSON."""
+
+    source: Source
+    cases: tuple[Case, ...]
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A Python file beside specs: the names it registers, and its syntax tree (an `ast.Module`, None if it has none)."""
+
+    source: Source
+    generators: tuple[str, ...]
+    executors: tuple[str, ...]
+    tree: Any
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One device of a node file."""
+
+    backend: str
+    tasks: tuple[str, ...]
+    name: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFile:
+    source: Source
+    nodes: tuple[Node, ...]
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One `atk case` or `atk task` line of a run script; paths as they are written."""
+
+    verb: str
+    files: tuple[str, ...] = ()
+    node_files: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    task: str | None = None
+    memcheck: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunScript:
+    source: Source
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file that is none of the above, or could not be read. `kind` is "other" or what it was meant to be."""
+
+    path: Path
+    kind: str
+    reason: str
+    faults: tuple[Fault, ...] = ()
+
+
+# -- which shapes can meet -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Concrete cases that stand for all that a spec can generate, and where they come from.
+
+    `source`: cases, generator-run, generator-static, declared, none. `certain`: each case here can really occur.
+    `complete`: nothing outside these patterns can occur.
+    """
+
+    source: str
+    cases: tuple[Case, ...] = ()
+    certain: bool = False
+    complete: bool = False
+    reason: str = ""
+    origin: Path | None = None
+    faults: tuple[Fault, ...] = ()
+
+
+# -- how the bits of a tensor come about -----------------------------------------------------------------------------
+
+
+class NumericClass(str, Enum):
+    """How the bits of a compared tensor come about, from the strictest to the loosest."""
+
+    SELECT_ONLY = "select-only"
+    ARITHMETIC = "arithmetic"
+    BROADCAST_REDUCED = "broadcast-reduced"
+    ACCUMULATED = "accumulated"
+    RANDOM = "random"
+    UNKNOWN = "unknown"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+CLASS_ORDER: Mapping[NumericClass, int] = {c: i for i, c in enumerate(NumericClass)}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One ATen call on the way to a compared tensor, with the class of its result."""
+
+    op: str
+    phase: str
+    """`forward` or `backward`."""
+    numeric_class: NumericClass
+    extent: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TensorClass:
+    """The class of one compared tensor at concrete shapes. `extent` counts the addends that can meet in one element."""
+
+    name: str
+    role: str
+    """`output` or `gradient`."""
+    dtype: str
+    shape: tuple[int, ...]
+    numeric_class: NumericClass
+    input: int | None = None
+    correctly_rounded: bool = False
+    cause: str | None = None
+    depends_on: tuple[str, ...] = ()
+    extent: int = 1
+    products: bool = False
+    """The addends are products or other rounded values, not copies."""
+    path: tuple[Step, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Every compared tensor of one case. Without tensors, `reason` says why nothing is known."""
+
+    tensors: tuple[TensorClass, ...]
+    basis: str
+    reason: str = ""
+    mismatch: bool = False
+    """The operator itself refuses these inputs (shapes that cannot meet, a missing argument)."""
+
+
+# -- what is wrong, and what to do -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of problem in one file. `fix` is safe, unsafe, manual or none; the edits are alternatives to nothing."""
+
+    rule: str
+    name: str
+    severity: str
+    path: str
+    message: str
+    why: str = ""
+    span: Span | None = None
+    count: int = 1
+    places: tuple[Span, ...] = ()
+    fix: str = "none"
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorReport:
+    """One compared tensor over all the cases of a file."""
+
+    name: str
+    role: str
+    input: int | None
+    dtypes: tuple[str, ...]
+    numeric_class: NumericClass
+    correctly_rounded: bool
+    cause: str | None
+    depends_on: tuple[str, ...]
+    extent: tuple[int, int]
+    cases: Mapping[str, int]
+    present: int
+    effective: Mapping[str, str]
+    status: str
+    path: tuple[Step, ...]
+    evidence: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What the audit says of one file."""
+
+    path: str
+    kind: str
+    status: str
+    reason: str
+    operator: str | None = None
+    basis: str = "none"
+    scenarios: tuple[str, ...] = ()
+    backward: bool = False
+    found: Any = None
+    recommended: Mapping[str, str] | None = None
+    expression: Any = None
+    expression_reason: str = ""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    tensors: tuple[TensorReport, ...] = ()
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The whole result of a run. `atk_version` is the profile the effective standards were read under."""
+
+    atk_version: str
+    files: tuple[FileReport, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What two devices said of one compared tensor. `verdict`: confirmed, refuted, not-shown, skipped."""
+
+    path: str
+    operator: str
+    tensor: str
+    numeric_class: NumericClass
+    device: str
+    verdict: str
+    runs: int = 0
+    differing: int = 0
+    """Runs in which the bits differ."""
+    worst_ulp: float = 0.0
+    counterfactual_differing: int | None = None
+    """The same with the broadcast removed; None where nothing was broadcast."""
+    counterfactual_runs: int = 0
+    reason: str = ""

@@ -1,0 +1,227 @@
+"""Bind the inputs of a case to an operator as ATK does, with tensors described but not made.
+
+A null name is passed by position, a string by keyword; a `tensor_input` is the receiver of a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from opscan.data import data_path
+from opscan.model import Case, CaseInput
+
+TORCH_DTYPES: Mapping[str, str] = {
+    "fp64": "float64", "double": "float64", "float64": "float64",
+    "fp32": "float32", "hf32": "float32", "float32": "float32", "float": "float32",
+    "fp16": "float16", "float16": "float16", "half": "float16",
+    "bf16": "bfloat16", "bfloat16": "bfloat16",
+    "fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2",
+    "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "int": "int32",
+    "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
+    "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
+    "bool": "bool", "attr_bool": "bool",
+    "complex32": "complex32", "complex64": "complex64", "complex128": "complex128",
+}  # fmt: skip
+"""ATK's dtype names and the spellings seen in real files -> torch's."""
+
+ATK_DTYPES: Mapping[str, str] = {
+    "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2",
+}  # fmt: skip
+"""Torch's names -> ATK's, where they differ."""
+
+_TENSOR_KINDS = frozenset({"tensor", "tensors", "tensor_tuple"})
+_DIFFERENTIABLE = ("float", "bfloat", "complex")
+
+
+class Unbindable(Exception):
+    """The case cannot be turned into a call; the message says which input and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorArgument:
+    """A tensor to be made. `label` names it in reports; `position` is the input's place in the spec."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    requires_grad: bool
+    label: str
+    position: int
+    values: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Arguments in which every tensor is a TensorArgument. `named`: how many were passed by keyword."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def tensors(self) -> Iterator[TensorArgument]:
+        for value in (*self.args, *self.kwargs.values()):
+            yield from _tensors_in(value)
+
+    def fill(self, make: Callable[[TensorArgument], Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with `make(tensor)` in place of every described tensor."""
+        return [_filled(value, make) for value in self.args], {
+            name: _filled(value, make) for name, value in self.kwargs.items()
+        }
+
+
+def _tensors_in(value: Any) -> Iterator[TensorArgument]:
+    if isinstance(value, TensorArgument):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors_in(item)
+
+
+def _filled(value: Any, make: Callable[[TensorArgument], Any]) -> Any:
+    if isinstance(value, TensorArgument):
+        return make(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_filled(item, make) for item in value)
+    return value
+
+
+def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
+    """Arguments of `case` as ATK passes them. Raises Unbindable."""
+    inputs = list(case.inputs)
+    offset = 0
+    if case.tensor_input is not None:
+        inputs = [case.tensor_input, *(case.method_inputs or case.inputs)]
+        offset = -1
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for order, given in enumerate(inputs):
+        if given.dtype == "non_param":
+            continue
+        receiver = offset == -1 and order == 0
+        position = order if offset == 0 else order - 1
+        label = given.name or (parameters[len(args)] if len(args) < len(parameters) else f"#{order}")
+        value = _argument(given, case.backward, label, max(position, 0))
+        if given.name and not receiver:
+            kwargs[given.name] = value
+        else:
+            args.append(value)
+    return Binding(tuple(args), kwargs)
+
+
+def arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> Iterator[Binding]:
+    """Other ways to pass the same arguments, for inputs that are named for a plugin's own signature.
+
+    First with the usual renamings (`self` for `input`), then in the order that `catalog/operators/` gives, then by
+    position.
+    """
+    order = _signatures().get(name, ())
+    named = {
+        _RENAMES.get(key, key) if _RENAMES.get(key, key) in parameters else key: value
+        for key, value in binding.kwargs.items()
+    }
+    if named != binding.kwargs:
+        yield Binding(binding.args, named)
+    if order and set(order) <= set(binding.kwargs):
+        yield Binding((*binding.args, *(binding.kwargs[key] for key in order)), {})
+    yield Binding((*binding.args, *binding.kwargs.values()), {})
+
+
+_RENAMES = {"self": "input", "x": "input", "x1": "input", "x2": "other", "axis": "dim", "tensor": "input"}
+
+
+@lru_cache(maxsize=1)
+def _signatures() -> dict[str, tuple[str, ...]]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = data_path("catalog", "operators", "orders.yaml").read_text(encoding="utf-8")
+    return {name: tuple(order) for name, order in yaml.load(text, Loader=loader).items()}
+
+
+def _argument(given: CaseInput, backward: bool, label: str, position: int) -> Any:
+    if given.kind in _TENSOR_KINDS:
+        return _tensor_argument(given, backward, label, position)
+    if given.members is not None:
+        values = [_argument(member, backward, f"{label}[{i}]", position) for i, member in enumerate(given.members)]
+        return tuple(values) if given.kind.endswith("_tuple") else values
+    return _plain_value(given, label)
+
+
+def _tensor_argument(given: CaseInput, backward: bool, label: str, position: int) -> Any:
+    if given.members is not None:
+        members = [_tensor_argument(m, backward, f"{label}[{i}]", position) for i, m in enumerate(given.members)]
+        return tuple(members) if given.kind == "tensor_tuple" else members
+    if given.shape is None:
+        if not given.required or given.values in (None, "null", "default"):
+            return None
+        raise Unbindable(f"input {label} is a tensor without a shape")
+    dtype = TORCH_DTYPES.get(given.dtype or "")
+    if dtype is None:
+        raise Unbindable(f"input {label} has the dtype {given.dtype!r}, which torch does not know")
+    differentiable = backward and given.backward and dtype.startswith(_DIFFERENTIABLE)
+    return TensorArgument(dtype, given.shape, differentiable, label, position, _frozen(given.values))
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    if isinstance(value, dict):
+        return tuple(sorted((key, _frozen(item)) for key, item in value.items()))
+    return value
+
+
+def _plain_value(given: CaseInput, label: str) -> Any:
+    value = given.values
+    if isinstance(value, str) and value in ("null", "default"):
+        return None
+    if given.dtype == "string":
+        return value
+    if given.dtype == "torch_dtype":
+        return _torch_dtype(value, label)
+    if isinstance(value, list):
+        return _from_list(value, given)
+    if isinstance(value, dict):
+        return 1.5
+    return _number(value, given.dtype)
+
+
+def _from_list(value: list[Any], given: CaseInput) -> Any:
+    """A scalar's pair is a range to draw from; an attribute's list is the value itself."""
+    if given.kind.startswith("scalar") and len(value) == 2 and all(isinstance(end, (int, float)) for end in value):
+        return between(value[0], value[1], whole=(given.dtype or "").startswith(("int", "uint")))
+    return [_number(item, given.dtype) for item in value]
+
+
+def between(low: float, high: float, *, whole: bool) -> float:
+    """A number of the range that is no special case: not 0, 1 or a power of two where it can be helped."""
+    if whole:
+        candidates = [n for n in (3, 5, 7, -3) if low <= n <= high]
+        return candidates[0] if candidates else int(high)
+    value = low + 0.6180339887 * (high - low)
+    return value if value else high
+
+
+def _number(value: Any, dtype: str | None) -> Any:
+    if value in ("inf", "-inf", "nan"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if dtype in ("bool", "attr_bool"):
+        return bool(value)
+    if dtype in ("float", "double", "fp32", "fp64", "fp16", "bf16", "float32"):
+        return float(value)
+    if isinstance(value, float) and value.is_integer() and (dtype or "").startswith(("int", "uint")):
+        return int(value)
+    return value
+
+
+def _torch_dtype(value: Any, label: str) -> Any:
+    import torch
+
+    name = TORCH_DTYPES.get(str(value).removeprefix("torch."), str(value).removeprefix("torch."))
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise Unbindable(f"attribute {label}: torch has no dtype {value!r}")
+    return dtype

@@ -1,0 +1,119 @@
+"""One ATen call as the transfer rules see it: shapes, dtypes and bits, no torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opscan.numerics.bits import Bits, join
+
+SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
+"""Bits of the significand, the hidden one included."""
+INTEGER_BITS = {"bool": 1, "uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "uint32": 32, "int64": 63}
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that enters or leaves a call. `zero`: known to hold nothing but zeros."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    bits: Bits = Bits()
+    zero: bool = False
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def complex(self) -> bool:
+        return self.dtype.startswith("complex")
+
+    @property
+    def rounds(self) -> bool:
+        """Whether arithmetic in this dtype can round at all."""
+        return "float" in self.dtype or self.complex
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`arguments` by schema name, tensors as operands; `outputs` as the schema returns them (None where masked out).
+
+    `broadcast`: the autograd engine sums this gradient back to the shape of an input that was broadcast.
+    """
+
+    op: str
+    packet: str
+    overload: str
+    arguments: Mapping[str, Any]
+    outputs: tuple[Operand | None, ...]
+    backward: bool = False
+    broadcast: bool = False
+
+    def operands(self) -> Iterator[Operand]:
+        for value in self.arguments.values():
+            yield from _operands_in(value)
+
+    def joined(self) -> Bits:
+        return join(operand.bits for operand in self.operands())
+
+    def argument(self, name: str, default: Any = None) -> Any:
+        value = self.arguments.get(name)
+        return default if value is None else value
+
+    def tensor(self, *names: str) -> Operand:
+        """The first argument of these names that is a tensor; the call's first tensor if none of them is."""
+        for name in names:
+            if isinstance(value := self.arguments.get(name), Operand):
+                return value
+        return next(self.operands())
+
+    @property
+    def output(self) -> Operand:
+        return next(output for output in self.outputs if output is not None)
+
+    def each_output(self, bits: Bits, exact: Callable[[Bits], Bits] | None = None) -> tuple[Bits, ...]:
+        """`bits` for the outputs that can round; integer and boolean ones only inherit from the operands."""
+        inherited = self.joined()
+        plain = exact(inherited) if exact else inherited
+        return tuple(bits if output is None or output.rounds else plain for output in self.outputs)
+
+
+def _operands_in(value: Any) -> Iterator[Operand]:
+    if isinstance(value, Operand):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _operands_in(item)
+
+
+def is_scale(value: Any) -> bool:
+    """Whether multiplying by the number `value` only moves the exponent (0 and powers of two)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return isinstance(value, bool)
+    if value == 0:
+        return True
+    return math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5
+
+
+def is_representable(value: Any, dtype: str) -> bool:
+    """Whether the number `value` has the same value in `dtype`, so that no device rounds it on the way in."""
+    digits = SIGNIFICAND.get(dtype)
+    if isinstance(value, bool) or digits is None:
+        return True
+    if not isinstance(value, (int, float)):
+        return False
+    if value == 0 or not math.isfinite(value):
+        return True
+    mantissa = math.frexp(value)[0] * 2.0**digits
+    return mantissa == int(mantissa)
+
+
+def spatial(value: Any, rank: int, default: int = 1) -> list[int]:
+    """An attribute such as `stride`, one number per axis."""
+    if value is None or (isinstance(value, (list, tuple)) and not value):
+        return [default] * rank
+    numbers = list(value) if isinstance(value, (list, tuple)) else [value]
+    return numbers * rank if len(numbers) == 1 else numbers

@@ -1,0 +1,98 @@
+"""Classify every compared tensor of one case by running its operator under the tracer."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from opscan.model import Case, Classification, TensorClass
+from opscan.numerics.binding import ATK_DTYPES, Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.bits import Bits, Level
+from opscan.numerics.operators import Operator, resolve
+
+REAL_ELEMENTS = 1 << 20
+"""Largest number of input elements for which an operator that needs data runs on real CPU tensors."""
+_BUILT_IN = ("function", "aclnn_function", "kernel_function", "triton_function")
+
+
+def basis_of(case: Case) -> str:
+    """`golden` where ATK evaluates the name itself, else `name`: the golden is in a plugin and the name only says so."""
+    return "golden" if case.api_type in _BUILT_IN and case.api in ("pytorch", None) else "name"
+
+
+def classify(case: Case) -> Classification:
+    """The class of every forward output and, where `case.backward`, of every gradient.
+
+    Anything that cannot be told is a Classification without tensors and with the reason; nothing is raised.
+    """
+    basis = basis_of(case)
+    if not case.name:
+        return Classification((), "none", "the spec names no golden operator")
+    operator = resolve(case.name, method=case.tensor_input is not None)
+    if isinstance(operator, str):
+        return Classification((), "none", operator)
+    try:
+        binding = bind(case, operator.parameters)
+    except Unbindable as problem:
+        return Classification((), basis, str(problem), mismatch=basis == "golden")
+    attempts = [binding] if basis == "golden" else [binding, *arrangements(case.name, operator.parameters, binding)]
+    outcome = Classification((), basis, "nothing was traced")
+    for attempt in attempts:
+        outcome = _trace(operator, attempt, case, basis)
+        if outcome.tensors:
+            break
+    return outcome
+
+
+def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Classification:
+    from opscan.numerics.running import NeedsData, Refused, trace
+
+    elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
+    try:
+        try:
+            run = trace(operator, binding, case.outputs, real=False)
+        except NeedsData as need:
+            if elements > REAL_ELEMENTS:
+                reason = f"{need}; with {elements} elements that was not tried"
+                return Classification((), basis, reason)
+            run = trace(operator, binding, case.outputs, real=True)
+    except (Refused, NeedsData) as problem:
+        refused = isinstance(problem, Refused)
+        return Classification((), basis, f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
+                              mismatch=refused and basis == "golden")
+    tensors = tuple(_describe(*entry) for entry in run)
+    unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
+    return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
+
+
+def _describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+    from opscan.numerics.tracer import class_of
+
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    own = [cause for cause in bits.causes if cause != "broadcast"]
+    reduced = bits.level == Level.ACCUMULATED
+    reason = "its memory is never written" if bits.uninitialised else bits.reason
+    return TensorClass(
+        name=name,
+        role=role,
+        dtype=ATK_DTYPES.get(dtype, dtype),
+        shape=tuple(int(size) for size in _sizes(tensor)),
+        numeric_class=class_of(bits),
+        input=argument.position if argument else None,
+        correctly_rounded=bits.level == Level.ROUNDED_ONCE,
+        cause=(own or list(bits.causes) or [None])[0] if reduced else None,
+        depends_on=tuple(sorted(bits.depends)),
+        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
+        products=bits.products,
+        path=bits.path,
+        reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
+    )
+
+
+def _sizes(tensor: Any) -> Iterator[Any]:
+    yield from tensor.shape

@@ -1,0 +1,34 @@
+"""The kinds table: which rule tells how the bits of an ATen call's outputs come about."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from opscan.data import data_path
+
+
+@lru_cache(maxsize=1)
+def load_kinds() -> dict[str, str]:
+    """Packet name -> kind, from every file of `catalog/aten/`.
+
+    Raises ValueError where two files claim the same packet.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kinds: dict[str, str] = {}
+    for path in sorted(data_path("catalog", "aten").glob("*.yaml")):
+        for kind, entry in yaml.load(path.read_text(encoding="utf-8"), Loader=loader).items():
+            for packet in entry["packets"]:
+                if packet in kinds:
+                    raise ValueError(f"{path}: {packet} is {kind} here and {kinds[packet]} elsewhere")
+                kinds[packet] = kind
+    return kinds
+
+
+def kind_of(packet: str) -> str | None:
+    """The kind of an ATen packet; an in-place one has the kind of its functional form."""
+    kinds = load_kinds()
+    if (kind := kinds.get(packet)) is not None:
+        return kind
+    return kinds.get(packet.rstrip("_")) if packet.endswith("_") and not packet.endswith("__") else None

@@ -1,0 +1,92 @@
+"""Calls that only copy, compare, count or create: no rounding in any order."""
+
+from __future__ import annotations
+
+from opscan.numerics.bits import CONST, UNINITIALISED, Bits, Level, at_least, draw_random, round_once
+from opscan.numerics.call import INTEGER_BITS, SIGNIFICAND, Call, Operand
+
+
+def _inherit(call: Call) -> tuple[Bits, ...]:
+    bits = call.joined()
+    return tuple(bits for _ in call.outputs)
+
+
+def _exact(call: Call) -> tuple[Bits, ...]:
+    complex_magnitude = call.packet in ("sgn", "abs") and any(operand.complex for operand in call.operands())
+    decimals = call.packet == "round" and call.overload == "decimals"
+    bits = call.joined()
+    if complex_magnitude or decimals:
+        return call.each_output(at_least(bits, Level.ARITHMETIC))
+    return tuple(bits for _ in call.outputs)
+
+
+def _index_of_extreme(call: Call) -> tuple[Bits, ...]:
+    """Ties leave open which element is meant: an index (the second output) depends on values, a copied value does not."""
+    bits = call.joined()
+    tied = at_least(bits, bits.level, "values")
+    unsorted = call.packet == "topk" and call.argument("sorted", True) is False
+    lone_index = call.packet.startswith("arg")
+    return tuple(tied if position or lone_index or unsorted else bits for position in range(len(call.outputs)))
+
+
+def _const(call: Call) -> tuple[Bits, ...]:
+    return tuple(CONST for _ in call.outputs)
+
+
+def _uninitialised(call: Call) -> tuple[Bits, ...]:
+    return tuple(UNINITIALISED for _ in call.outputs)
+
+
+def _sequence(call: Call) -> tuple[Bits, ...]:
+    """arange is exact on whole numbers; any other ramp multiplies and adds."""
+    ramp = [call.argument(name, default) for name, default in (("start", 0), ("end", 0), ("step", 1))]
+    whole = call.packet == "arange" and all(float(value).is_integer() for value in ramp if not isinstance(value, Operand))
+    return call.each_output(CONST if whole else at_least(CONST, Level.ARITHMETIC))
+
+
+def _random(call: Call) -> tuple[Bits, ...]:
+    probability = call.arguments.get("p")
+    if call.packet in ("bernoulli", "bernoulli_") and probability in (0, 1) and not isinstance(probability, Operand):
+        return tuple(CONST for _ in call.outputs)
+    if call.packet == "native_dropout" and call.arguments.get("train") is False:
+        return _inherit(call)
+    if call.packet.startswith("rrelu_with_noise") and call.arguments.get("training") is False:
+        return call.each_output(at_least(call.joined(), Level.ARITHMETIC))
+    return tuple(draw_random(call.joined()) for _ in call.outputs)
+
+
+def cast(bits: Bits, source: str, target: str) -> Bits:
+    """The bits after a conversion: rounding only where the target holds fewer digits."""
+    digits = SIGNIFICAND.get(target.replace("complex64", "float32").replace("complex128", "float64"))
+    if digits is None:
+        return bits
+    held = SIGNIFICAND.get(source.replace("complex64", "float32").replace("complex128", "float64"))
+    narrows = held > digits if held is not None else INTEGER_BITS.get(source, 64) > digits
+    return round_once(bits) if narrows else bits
+
+
+def _cast(call: Call) -> tuple[Bits, ...]:
+    source = call.tensor("src", "self")
+    bits = source.bits
+    return tuple(bits if output is None else cast(bits, source.dtype, output.dtype) for output in call.outputs)
+
+
+def _fill(call: Call) -> tuple[Bits, ...]:
+    """`fill` forgets what was there; a 0-dim tensor as the value brings its own bits."""
+    value = call.arguments.get("value")
+    bits = value.bits if isinstance(value, Operand) else CONST
+    return tuple(bits for _ in call.outputs)
+
+
+RULES = {
+    "view": _inherit,
+    "select": _inherit,
+    "exact": _exact,
+    "extreme": _index_of_extreme,
+    "const": _const,
+    "uninitialised": _uninitialised,
+    "sequence": _sequence,
+    "random": _random,
+    "cast": _cast,
+    "fill": _fill,
+}

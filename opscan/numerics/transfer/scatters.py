@@ -1,0 +1,151 @@
+"""Accumulation at indices: how many addends meet in one element depends on the values of the indices."""
+
+from __future__ import annotations
+
+import math
+
+from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, join, round_many
+from opscan.numerics.call import Call, Operand
+from opscan.numerics.transfer.reductions import mean_of
+
+
+def _gather_up(bits: Bits, addends: int, slots: int, *, base: bool) -> Bits:
+    """`addends` values fall into `slots` places; three in one place are certain only beyond two for each."""
+    certain = addends > 2 * slots
+    return accumulate(bits, addends + base, "scatter", "shapes", *(() if certain else ("values",)))
+
+
+def _index_tensors(call: Call) -> list[Operand]:
+    indices = call.argument("indices")
+    found = indices if isinstance(indices, (list, tuple)) else [indices]
+    return [index for index in found if isinstance(index, Operand)]
+
+
+def _extent(call: Call) -> tuple[int, int]:
+    """How many values may meet in one place, and how many places there are for them."""
+    destination, axis = call.tensor("self", "grad_output"), call.argument("dim", 0)
+    if call.packet.startswith(("index_add", "index_reduce")):
+        return call.tensor("index").numel, destination.shape[axis] if destination.shape else 1
+    if call.packet.startswith("scatter"):
+        index = call.tensor("index")
+        return (index.shape[axis] if index.shape else 1), (destination.shape[axis] if destination.shape else 1)
+    if call.packet.startswith("put"):
+        return call.tensor("index").numel, destination.numel
+    if call.packet == "embedding_dense_backward":
+        return call.tensor("indices").numel, int(call.argument("num_weights", 1))
+    positions = call.arguments.get("indices")
+    indexed = [
+        axis for axis, index in enumerate(positions if isinstance(positions, (list, tuple)) else ()) if index is not None
+    ]
+    numbers = [index for index in _index_tensors(call) if index.dtype != "bool"]
+    slots = math.prod(destination.shape[axis] for axis in indexed if axis < len(destination.shape))
+    return math.prod(_broadcast([index.shape for index in numbers])) if numbers else 1, slots
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max(len(shape) for shape in shapes)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(max(sizes) for sizes in zip(*padded, strict=True))
+
+
+def _scatter_sum(call: Call) -> tuple[Bits, ...]:
+    """index_add, scatter_add, index_put and put with `accumulate`, the dense embedding gradient."""
+    if call.arguments.get("accumulate", True) is False:
+        return _write(call, _extent(call)[0])
+    destination = call.arguments.get("self")
+    base = isinstance(destination, Operand) and not destination.zero
+    addends, slots = _extent(call)
+    bits = call.joined()
+    if call.argument("alpha", 1) not in (1, True):
+        bits = round_many(bits)
+    if call.argument("scale_grad_by_freq"):
+        bits = round_many(bits)
+    return call.each_output(_gather_up(bits, addends, slots, base=base))
+
+
+def _scatter_reduce(call: Call) -> tuple[Bits, ...]:
+    """`reduce`: amax and amin select; sum, mean and prod accumulate."""
+    inherited = call.joined()
+    if call.argument("reduce", "sum") in ("amax", "amin", "max", "min"):
+        return call.each_output(inherited)
+    addends, slots = _extent(call)
+    if call.argument("reduce") in ("mean", "prod", "multiply"):
+        inherited = round_many(inherited)
+    return call.each_output(_gather_up(inherited, addends, slots, base=call.argument("include_self", True) is not False))
+
+
+def _scatter_value(call: Call) -> tuple[Bits, ...]:
+    """`scatter` copies; its `reduce` overloads add or multiply."""
+    if call.arguments.get("reduce") is not None:
+        return _scatter_reduce(call)
+    index = call.tensor("index")
+    axis = call.argument("dim", 0)
+    return _write(call, index.shape[axis] if index.shape and call.packet.startswith("scatter") else index.numel)
+
+
+def _write(call: Call, addends: int) -> tuple[Bits, ...]:
+    """Copies to indices: with equal indices either value may stay, unless all are the same number."""
+    bits = call.joined()
+    written = [call.arguments.get(name) for name in ("src", "source", "values")]
+    open_order = addends > 1 and any(isinstance(value, Operand) and value.numel > 1 for value in written)
+    return tuple(at_least(bits, bits.level, "values") if open_order else bits for _ in call.outputs)
+
+
+def _segment(call: Call) -> tuple[Bits, ...]:
+    data = call.tensor("data", "grad")
+    bits = accumulate(round_many(call.joined()), max(3, data.shape[0] if data.shape else 1), "reduction", "values")
+    return call.each_output(bits)
+
+
+def _embedding_bag(call: Call) -> tuple[Bits, ...]:
+    """`mode`: 0 sum, 1 mean, 2 max. Offsets are values, so a bag may hold all the indices."""
+    weight, indices = call.tensor("weight"), call.tensor("indices")
+    mode = call.argument("mode", 0)
+    weighted = isinstance(call.argument("per_sample_weights"), Operand)
+    if mode == 2:
+        bits = weight.bits
+    elif mode == 1:
+        bits = mean_of(weight.bits, indices.numel, "reduction", "values")
+    else:
+        bits = accumulate(call.joined(), indices.numel, "reduction", "shapes", "values", fused=weighted)
+    rest = join((indices.bits, CONST))
+    return (bits, *(rest for _ in call.outputs[1:]))
+
+
+def _histogram(call: Call) -> tuple[Bits, ...]:
+    """Counts are exact, bin edges and weights are not."""
+    weight = call.arguments.get("weight", call.arguments.get("weights"))
+    if isinstance(weight, Operand) and weight.rounds:
+        return call.each_output(_gather_up(call.joined(), weight.numel, call.output.numel, base=False))
+    if call.packet == "bincount":
+        return tuple(call.joined() for _ in call.outputs)
+    bits = round_many(call.joined())
+    return tuple(bits for _ in call.outputs)
+
+
+def _grid_gradient(call: Call) -> tuple[Bits, ...]:
+    """grid_sampler's backward: many samples may fall on one input element."""
+    upstream = call.tensor("grad_output")
+    count = max(3, math.prod(upstream.shape[2:]))
+    bits = accumulate(round_many(call.joined()), count, "scatter", "shapes", "values", fused=True)
+    return tuple(bits for _ in call.outputs)
+
+
+def _renumber(call: Call) -> tuple[Bits, ...]:
+    """Sparse coalescing adds the values of equal indices."""
+    bits = call.joined()
+    if bits.level == Level.CONST:
+        return tuple(bits for _ in call.outputs)
+    return call.each_output(accumulate(bits, 3, "scatter", "values"))
+
+
+RULES = {
+    "scatter-sum": _scatter_sum,
+    "scatter-reduce": _scatter_reduce,
+    "scatter-value": _scatter_value,
+    "segment": _segment,
+    "embedding-bag": _embedding_bag,
+    "histogram": _histogram,
+    "grid-gradient": _grid_gradient,
+    "coalesce": _renumber,
+}

@@ -1,0 +1,202 @@
+"""Pooling, padding, resampling and unfolding: accumulation only where windows overlap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from opscan.numerics.bits import Bits, accumulate, round_many
+from opscan.numerics.call import Call, Operand, is_scale, spatial
+from opscan.numerics.transfer.reductions import mean_of
+
+
+def _rank(call: Call) -> int:
+    return next(rank for rank in (1, 2, 3) if f"{rank}d" in call.packet)
+
+
+def overlap(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], windows: Sequence[int]) -> int:
+    """How many windows can cover one element, over all axes."""
+    hits = 1
+    for size, step, spread, count in zip(kernel, stride, dilation, windows, strict=True):
+        covering = math.ceil(size / step) if spread == 1 else min(size, math.ceil(((size - 1) * spread + 1) / step))
+        hits *= max(1, min(covering, count))
+    return hits
+
+
+def _adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
+    """(largest window, most windows over one element) of adaptive pooling from `sizes` to `counts` places."""
+    largest = most = 1
+    for size, count in zip(sizes, counts, strict=True):
+        spans = [((place * size) // count, -(-((place + 1) * size) // count)) for place in range(count)]
+        largest *= max((end - start for start, end in spans), default=1)
+        hits = [0] * (size + 1)
+        for start, end in spans:
+            for position in range(start, end):
+                hits[position] += 1
+        most *= max(hits)
+    return largest, most
+
+
+def _pool_average(call: Call) -> tuple[Bits, ...]:
+    rank = _rank(call)
+    if call.packet.startswith("_adaptive"):
+        count, _ = _adaptive_windows(call.tensor("self").shape[-rank:], call.output.shape[-rank:])
+    else:
+        count = math.prod(spatial(call.argument("kernel_size"), rank))
+    bits = mean_of(call.joined(), count, "window", "attributes")
+    if call.argument("divisor_override") is not None:
+        bits = round_many(bits)
+    return call.each_output(bits)
+
+
+def _pool_backward(call: Call) -> tuple[Bits, ...]:
+    """avg_pool and max_pool gradients; ties decide which element of a window gets a max gradient."""
+    rank = _rank(call)
+    upstream = call.tensor("grad_output")
+    kernel = spatial(call.argument("kernel_size"), rank)
+    stride = spatial(call.argument("stride"), rank, default=0)
+    stride = kernel if not any(stride) else stride
+    dilation = spatial(call.argument("dilation"), rank)
+    hits = overlap(kernel, stride, dilation, upstream.shape[-rank:])
+    bits = call.joined()
+    if call.packet.startswith("avg"):
+        even = is_scale(math.prod(kernel)) and call.argument("divisor_override") is None and not _padded(call, rank)
+        return call.each_output(accumulate(bits if even else round_many(bits), hits, "window", "shapes", "attributes"))
+    return call.each_output(accumulate(bits, hits, "window", "attributes", "values"))
+
+
+def _padded(call: Call, rank: int) -> bool:
+    """Whether windows can be cut, so that their divisors differ."""
+    cut = any(spatial(call.argument("padding"), rank, default=0)) and call.argument("count_include_pad", True) is False
+    return cut or bool(call.argument("ceil_mode"))
+
+
+def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
+    rank = _rank(call)
+    upstream = call.tensor("grad_output").shape[-rank:]
+    source = call.tensor("self").shape[-rank:]
+    bits = call.joined()
+    if call.packet.startswith("fractional"):
+        kernel = spatial(call.argument("kernel_size"), rank)
+        return call.each_output(accumulate(bits, math.prod(min(size, 3) for size in kernel), "window", "values"))
+    largest, most = _adaptive_windows(source, upstream)
+    if call.packet.startswith("_adaptive_avg"):
+        even = all(size % count == 0 for size, count in zip(source, upstream, strict=True)) and is_scale(largest)
+        bits = bits if even else round_many(bits)
+        return call.each_output(accumulate(bits, most, "window", "shapes", "attributes"))
+    return call.each_output(accumulate(bits, most, "window", "shapes", "values"))
+
+
+def _pad_backward(call: Call) -> tuple[Bits, ...]:
+    """Reflected and replicated borders are added back onto the elements they were copied from."""
+    padding = list(call.argument("padding", ()))
+    shape = call.tensor("self").shape
+    most = 1
+    for axis in range(len(padding) // 2):
+        before, after = padding[2 * axis], padding[2 * axis + 1]
+        most *= _pad_hits(shape[-1 - axis], before, after, reflect=call.packet.startswith("reflection"))
+    return call.each_output(accumulate(call.joined(), most, "window", "attributes", "shapes"))
+
+
+def _pad_hits(size: int, before: int, after: int, *, reflect: bool) -> int:
+    """How often the most copied element of an axis of `size` appears in the padded axis."""
+    if size <= 0:
+        return 1
+    if not reflect:
+        return max(1 + max(before, 0), 1 + max(after, 0)) if size > 1 else 1 + max(before, 0) + max(after, 0)
+    hits = [1] * size
+    for position in range(1, max(before, 0) + 1):
+        hits[min(position, size - 1)] += 1
+    for position in range(1, max(after, 0) + 1):
+        hits[max(size - 1 - position, 0)] += 1
+    return max(hits)
+
+
+def _nearest_backward(call: Call) -> tuple[Bits, ...]:
+    upstream, sizes = call.tensor("grad_output").shape[2:], list(call.argument("input_size", ()))[2:]
+    most = 1
+    for given, size in zip(upstream, sizes, strict=True):
+        if given > size:
+            most *= -(-given // size) + (1 if given % size else 0)
+    return call.each_output(accumulate(call.joined(), most, "window", "shapes", "attributes"))
+
+
+def _taps(call: Call) -> tuple[int, int]:
+    """(addends of one interpolated element, axes that are resampled)."""
+    axes = _rank(call) if "trilinear" not in call.packet else 3
+    per_axis = 4 if "bicubic" in call.packet else 2
+    return per_axis, axes
+
+
+def _interpolate(call: Call) -> tuple[Bits, ...]:
+    per_axis, axes = _taps(call)
+    if call.packet.endswith("_aa"):
+        source, target = call.tensor("input", "self").shape[-axes:], call.output.shape[-axes:]
+        per_axis = max(per_axis * math.ceil(size / max(to, 1)) for size, to in zip(source, target, strict=True))
+    taps = per_axis**axes
+    bits = round_many(call.joined())
+    return call.each_output(bits if taps <= 2 else accumulate(bits, taps, "window", "attributes", fused=True))
+
+
+def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
+    per_axis, axes = _taps(call)
+    upstream = call.tensor("grad_output").shape[-axes:]
+    sizes = call.output.shape[-axes:]
+    most = 1
+    for given, size in zip(upstream, sizes, strict=True):
+        most *= min(given, per_axis * math.ceil(given / max(size, 1)) + 1)
+    bits = round_many(call.joined())
+    return call.each_output(accumulate(bits, most, "window", "shapes", "attributes", fused=True))
+
+
+def _grid_sample(call: Call) -> tuple[Bits, ...]:
+    """`interpolation_mode`: 0 bilinear, 1 nearest, 2 bicubic; where a sample falls is computed, so nearest depends on it."""
+    axes = len(call.tensor("input").shape) - 2
+    mode = call.argument("interpolation_mode", 0)
+    bits = round_many(call.joined())
+    if mode == 1:
+        return call.each_output(replace(bits, depends=bits.depends | {"values"}))
+    return call.each_output(accumulate(bits, (4 if mode == 2 else 2) ** axes, "window", "attributes", fused=True))
+
+
+def _fold(call: Call) -> tuple[Bits, ...]:
+    """col2im: the patches are added up where they overlap."""
+    kernel = spatial(call.argument("kernel_size"), 2)
+    places = spatial(call.argument("output_size"), 2)
+    hits = overlap(kernel, spatial(call.argument("stride"), 2), spatial(call.argument("dilation"), 2), places)
+    return call.each_output(accumulate(call.joined(), hits, "window", "attributes"))
+
+
+def _unfold_backward(call: Call) -> tuple[Bits, ...]:
+    hits = math.ceil(call.argument("size", 1) / call.argument("step", 1))
+    return call.each_output(accumulate(call.joined(), hits, "window", "attributes"))
+
+
+def _max_pool(call: Call) -> tuple[Bits, ...]:
+    """The values are copies; with ties the index may name another element of the window."""
+    bits = call.tensor("self").bits
+    tied = replace(bits, depends=bits.depends | {"values"})
+    return tuple(tied if position else bits for position in range(len(call.outputs)))
+
+
+def _unpool(call: Call) -> tuple[Bits, ...]:
+    bits = call.joined()
+    duplicates = isinstance(call.argument("indices"), Operand)
+    return tuple(replace(bits, depends=bits.depends | {"values"}) if duplicates else bits for _ in call.outputs)
+
+
+RULES = {
+    "max-pool": _max_pool,
+    "max-unpool": _unpool,
+    "average-pool": _pool_average,
+    "pool-backward": _pool_backward,
+    "adaptive-backward": _adaptive_backward,
+    "pad-backward": _pad_backward,
+    "nearest-backward": _nearest_backward,
+    "interpolate": _interpolate,
+    "interpolate-backward": _interpolate_backward,
+    "grid-sample": _grid_sample,
+    "fold": _fold,
+    "unfold-backward": _unfold_backward,
+}

@@ -1,0 +1,58 @@
+"""Bytes of a file to a `Source`: UTF-8 only, the BOM remembered, line ends untouched."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from opscan.model import Fault, Source, Span
+from opscan.reading.positions import span_at
+
+BOM = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def decode(path: Path, data: bytes) -> Source | Fault:
+    """The text of a file, or the fault `not-utf8` at the first byte that is none."""
+    bom = data.startswith(BOM)
+    body = data[len(BOM) :] if bom else data
+    try:
+        return Source(path, body.decode("utf-8"), bom)
+    except UnicodeDecodeError as error:
+        if data[:2] in _UTF16_MARKS:
+            return Fault("not-utf8", "the file is UTF-16; save it as UTF-8", Span(0, 0, 1, 1, 1, 1))
+        good = body[: error.start].decode("utf-8")
+        byte = error.start + (len(BOM) if bom else 0)
+        place = span_at(good, len(good))
+        message = (
+            f"not UTF-8 at byte {byte} (0x{body[error.start]:02x}), line {place.line}, column {place.column}; "
+            "save the file as UTF-8 (a GBK or GB18030 editor setting is the usual cause)"
+        )
+        return Fault("not-utf8", message, place)
+
+
+def decode_python(path: Path, data: bytes) -> Source | Fault:
+    """As `decode`, and a coding declaration (PEP 263) in the first two lines is honoured."""
+    source = decode(path, data)
+    if isinstance(source, Source):
+        return source
+    import tokenize
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return Source(path, data.decode(encoding))
+    except (SyntaxError, UnicodeError, LookupError):
+        return source
+
+
+def load_bytes(path: Path, shown: str) -> bytes | Fault:
+    """The bytes of a file; faults `missing-path` and `unreadable-file` otherwise."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return Fault("missing-path", f"no such file: {shown}; check the path")
+    except IsADirectoryError:
+        return Fault("unreadable-file", f"{shown} is a folder, not a file")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Fault("unreadable-file", f"cannot read {shown}: {reason}")

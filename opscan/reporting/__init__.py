@@ -1,0 +1,75 @@
+"""Who needs to see the findings, and how: pure functions from frozen values to text.
+
+Each format has a module of its own, imported when it is asked for, so that a hook that prints one line pays for one
+line. Every text ends with exactly one line end; write it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from opscan.model import Audit, Classification, Confirmation
+
+FORMATS: tuple[str, ...] = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
+"""What `render` can write."""
+
+EXPLANATION_FORMATS: tuple[str, ...] = ("concise", "full", "json")
+"""What `render_explanation` and `render_confirmations` can write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a console text may look: ANSI colours or not, columns at hand, every place or only the first of each kind."""
+
+    color: bool = False
+    width: int = 100
+    per_case: bool = False
+
+
+def render(audit: Audit, format: str, *, color: bool = False, width: int = 100, per_case: bool = False) -> str:
+    """The audit in one of `FORMATS`; the same audit gives the same text.
+
+    `color` and `width` (in columns) matter to the console formats only. `per_case` lists every place of a finding on
+    its own. Raises ValueError for an unknown format.
+    """
+    _require(format, FORMATS)
+    if per_case:
+        from opscan.reporting.order import spread
+
+        audit = replace(audit, findings=spread(audit.findings))
+    module = import_module(f"opscan.reporting.{format}_format")
+    writer: Callable[[Audit, Look], str] = module.write
+    return writer(audit, Look(color, max(width, 40), per_case))
+
+
+def render_explanation(
+    classification: Classification, operator: str, format: str, *, color: bool = False, width: int = 100
+) -> str:
+    """How the bits of every compared tensor of one case come about, in one of `EXPLANATION_FORMATS`.
+
+    Raises ValueError for an unknown format.
+    """
+    _require(format, EXPLANATION_FORMATS)
+    from opscan.reporting import explanation
+
+    return explanation.write(classification, operator, format, Look(color, max(width, 40)))
+
+
+def render_confirmations(
+    confirmations: Sequence[Confirmation], format: str, device: str, *, color: bool = False, width: int = 100
+) -> str:
+    """What two devices said of each class, in one of `EXPLANATION_FORMATS`. `device` names the second device.
+
+    Raises ValueError for an unknown format.
+    """
+    _require(format, EXPLANATION_FORMATS)
+    from opscan.reporting import confirmations as module
+
+    return module.write(tuple(confirmations), format, device, Look(color, max(width, 40)))
+
+
+def _require(format: str, known: tuple[str, ...]) -> None:
+    if format not in known:
+        raise ValueError(f"unknown format {format!r}: choose one of {', '.join(known)}")

@@ -1,0 +1,99 @@
+"""The answer of `opscan explain`: the class of every compared tensor of one operator, and the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opscan.model import Classification, TensorClass, TensorReport
+from opscan.reporting import Look
+from opscan.reporting.json_format import dumps, tensor_object
+from opscan.reporting.palette import faint, paint, sign, strong
+from opscan.reporting.paths import path_lines
+from opscan.reporting.text import columns, one_line, one_word, wrap
+from opscan.reporting.words import DECIDERS, MEANINGS, listed, plural, subject, what_happens
+
+
+def write(classification: Classification, operator: str, format: str, look: Look) -> str:
+    if format == "json":
+        return dumps(explanation_object(classification, operator))
+    tell = _TELLERS[format]
+    lines = [_title(classification, operator, look)]
+    if classification.reason or not classification.tensors:
+        told = "The operator refuses these inputs: " if classification.mismatch else "Not known: "
+        told = told if classification.mismatch or not classification.tensors else ""
+        lines += wrap(told + (classification.reason or "no reason given"), look.width)
+    for tensor in classification.tensors:
+        lines += ["", *tell(tensor, look)]
+    return "\n".join(lines) + "\n"
+
+
+def explanation_object(classification: Classification, operator: str) -> dict[str, Any]:
+    """`operator` and `tensors` under the contract's keys; `reason` where something is not known."""
+    reason = {"reason": classification.reason} if classification.reason else {}
+    return {
+        "operator": operator,
+        **reason,
+        "tensors": [tensor_object(_one_case(tensor)) for tensor in classification.tensors],
+    }
+
+
+def _one_case(tensor: TensorClass) -> TensorReport:
+    """A class at one shape, as a report over one declared case; no standard is judged here."""
+    return TensorReport(
+        name=tensor.name,
+        role=tensor.role,
+        input=tensor.input,
+        dtypes=(tensor.dtype,),
+        numeric_class=tensor.numeric_class,
+        correctly_rounded=tensor.correctly_rounded,
+        cause=tensor.cause,
+        depends_on=tensor.depends_on,
+        extent=(tensor.extent, tensor.extent),
+        cases={tensor.numeric_class.value: 1},
+        present=1,
+        effective={},
+        status="not-applicable",
+        path=tensor.path,
+        evidence="declared",
+        reason=tensor.reason,
+    )
+
+
+def _title(classification: Classification, operator: str, look: Look) -> str:
+    basis = f"  (basis {classification.basis})" if classification.basis != "none" else ""
+    return strong(one_word(operator), look.color) + faint(basis, look.color)
+
+
+def _concise(tensor: TensorClass, look: Look) -> list[str]:
+    kind = tensor.numeric_class.value
+    shape = f"{tensor.dtype}[{','.join(map(str, tensor.shape))}]"
+    head = f"{one_word(tensor.name)}  {shape}  "
+    title = f"{strong(one_word(tensor.name), look.color)}  {shape}  {paint(f'{sign(kind)} {kind}', kind, look.color)}"
+    lines = [title] if columns(head) else []
+    lines += wrap(f"{subject(tensor.name, tensor.role, tensor.input)} {what_happens(tensor)}", look.width, "  ")
+    if tensor.correctly_rounded:
+        lines.append("  correctly rounded: equal across IEEE devices all the same")
+    if tensor.products:
+        lines.append("  the addends are products or other rounded values, not copies")
+    if tensor.depends_on:
+        told = listed([DECIDERS.get(word, word) for word in tensor.depends_on])
+        lines += wrap(f"decided by {told}", look.width, "  ")
+    return lines + path_lines(tensor.path, "  ", look)
+
+
+def _full(tensor: TensorClass, look: Look) -> list[str]:
+    kind = tensor.numeric_class.value
+    facts: Mapping[str, str] = {
+        "class": f"{kind}: {MEANINGS[kind]}",
+        "cause": tensor.cause or "",
+        "extent": plural(tensor.extent, "addend") if tensor.extent > 1 else "",
+        "role": tensor.role if tensor.input is None else f"{tensor.role} of input {tensor.input}",
+        "reason": one_line(tensor.reason),
+    }
+    lines = _concise(tensor, look)
+    told = [line for name, fact in facts.items() if fact for line in wrap(f"{name}: {fact}", look.width, "  ")]
+    return [lines[0], *told, *lines[1:]]
+
+
+_TELLERS: Mapping[str, Callable[[TensorClass, Look], list[str]]] = {"concise": _concise, "full": _full}

@@ -1,0 +1,416 @@
+"""Follows the statements of a plugin: assignments, conditions, loops, functions, classes, exceptions.
+
+A statement of the module that cannot be followed does no harm until something it concerns is used: the names it
+binds, and every container it may have changed half-way, are poisoned with its line and the construct.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from opscan.shapes.evaluator import Evaluator, Scope, construct_name
+from opscan.shapes.modules import import_module, import_name
+from opscan.shapes.operations import binary, truth
+from opscan.shapes.stops import MAX_DEPTH, MAX_ITEMS, CannotFollow, PluginRaise
+from opscan.shapes.values import (
+    ClassValue,
+    ExceptionType,
+    ExceptionValue,
+    FunctionValue,
+    HostFunction,
+    Instance,
+    ModuleValue,
+    Poison,
+    Record,
+    measure,
+)
+
+_BREAK = object()
+_CONTINUE = object()
+
+
+class _Return:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Interpreter(Evaluator):
+    """Statements. `run_module` follows a whole file and gives the scope of its names."""
+
+    depth = 0
+
+    def run_module(self, tree: ast.Module) -> Scope:
+        """Follows the top level of a plugin; never raises for what the plugin does there."""
+        scope = Scope()
+        scope.names["__name__"] = "plugin"
+        self._run_tolerantly(tree.body, scope)
+        return scope
+
+    def _run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
+        for statement in body:
+            try:
+                if isinstance(statement, ast.If) and truth(self.eval(statement.test, scope)):
+                    self._run_tolerantly(statement.body, scope)
+                elif isinstance(statement, ast.If):
+                    self._run_tolerantly(statement.orelse, scope)
+                elif isinstance(statement, ast.Try):
+                    # What stands in `try` at this level are imports, which succeed where ATK runs.
+                    self._run_tolerantly([*statement.body, *statement.orelse, *statement.finalbody], scope)
+                else:
+                    self.execute(statement, scope)
+            except CannotFollow as stop:
+                _poison(statement, scope, stop.construct, stop.line or self.line, stop.column)
+            except PluginRaise as error:
+                _poison(statement, scope, f"an exception ({error.value!r})", error.line or self.line, 0)
+            except RecursionError:
+                _poison(statement, scope, "deeply nested code", statement.lineno, 0)
+
+    # -- statements ----------------------------------------------------------------------------------------------------
+
+    def run(self, body: list[ast.stmt], scope: Scope) -> Any:
+        """Executes statements; gives a signal (return, break, continue) that ended them early, else None."""
+        for statement in body:
+            signal = self.execute(statement, scope)
+            if signal is not None:
+                return signal
+        return None
+
+    def execute(self, node: ast.stmt, scope: Scope) -> Any:
+        self.budget.left -= 1
+        if self.budget.left < 0:
+            raise self.budget.exhausted()
+        handler = _STATEMENTS.get(type(node))
+        if handler is None:
+            raise CannotFollow(construct_name(node), node.lineno, node.col_offset + 1)
+        self.at = node
+        return handler(self, node, scope)
+
+    def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.eval(node.value, scope)
+
+    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+        value = self.eval(node.value, scope)
+        for target in node.targets:
+            self.assign(target, value, scope)
+
+    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.eval(node.value, scope), scope)
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        if isinstance(node.target, ast.Name):
+            old, store = self.eval(ast.Name(node.target.id, ast.Load()), scope), None
+        elif isinstance(node.target, ast.Attribute):
+            store = self.eval(node.target.value, scope)
+            old = self.attribute(store, node.target.attr)
+        else:
+            store, index = self.eval(node.target.value, scope), self.index(node.target.slice, scope)
+            old = self.call(HostFunction("getitem", _get_item), [store, index])
+        self.at = node
+        new = self._in_place(type(node.op), old, self.eval(node.value, scope))
+        if isinstance(node.target, ast.Name):
+            scope.bind(node.target.id, new)
+        elif isinstance(node.target, ast.Attribute):
+            self.set_attribute(store, node.target.attr, new)
+        else:
+            self.guard(self._set_item, store, index, new)
+
+    def _in_place(self, kind: type[ast.operator], old: Any, value: Any) -> Any:
+        if type(old) is list and kind is ast.Add:
+            added = self.items(value)
+            self.budget.charge(len(old) + len(added))
+            old.extend(added)
+            return old
+        if type(old) in {set, dict} and kind is ast.BitOr and type(value) is type(old):
+            self.budget.charge(len(old) + len(value))
+            old.update(value)
+            return old
+        return self.guard(binary, kind, old, value, self.budget)
+
+    def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
+        """Binds a name, unpacks into several, or changes an attribute or an item."""
+        if isinstance(target, ast.Name):
+            scope.bind(target.id, value)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(self.eval(target.value, scope), target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            container = self.eval(target.value, scope)
+            self.guard(self._set_item, container, self.index(target.slice, scope), value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target.elts, value, scope)
+        else:
+            raise CannotFollow(construct_name(target), self.line)
+
+    def _unpack(self, targets: list[ast.expr], value: Any, scope: Scope) -> None:
+        items = list(self.items(value))
+        star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+        fits = len(items) == len(targets) if star is None else len(items) >= len(targets) - 1
+        if not fits:
+            message = f"{len(items)} values for {len(targets)} names"
+            raise PluginRaise(ExceptionValue(ValueError, (message,)), self.line)
+        if star is not None:
+            end = len(items) - (len(targets) - star - 1)
+            items[star:end] = [items[star:end]]
+        for target, item in zip(targets, items, strict=True):
+            self.assign(target.value if isinstance(target, ast.Starred) else target, item, scope)
+
+    def _set_item(self, container: Any, index: Any, value: Any) -> None:
+        if type(container) is list and type(index) is slice:
+            values = list(self.items(value))
+            self.budget.charge(len(container) + len(values))
+            container[index] = values
+        elif type(container) in {list, dict}:
+            measure(index)
+            container[index] = value
+            if len(container) > MAX_ITEMS:
+                raise CannotFollow("a container of far too many items")
+        else:
+            raise TypeError("item assignment is not supported")
+
+    def _delete(self, node: ast.Delete, scope: Scope) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                scope.names.pop(target.id, None)
+            elif isinstance(target, ast.Subscript):
+                container = self.eval(target.value, scope)
+                self.guard(_delete_item, container, self.index(target.slice, scope))
+            else:
+                raise CannotFollow("`del` of an attribute", node.lineno)
+
+    def _if(self, node: ast.If, scope: Scope) -> Any:
+        return self.run(node.body if truth(self.eval(node.test, scope)) else node.orelse, scope)
+
+    def _for(self, node: ast.For, scope: Scope) -> Any:
+        for value in self.iterate(self.eval(node.iter, scope)):
+            self.assign(node.target, value, scope)
+            signal = self.run(node.body, scope)
+            if signal is _BREAK:
+                return None
+            if signal is not None and signal is not _CONTINUE:
+                return signal
+            self.budget.left -= 1
+            if self.budget.left < 0:
+                raise self.budget.exhausted()
+        return self.run(node.orelse, scope)
+
+    def _while(self, node: ast.While, scope: Scope) -> Any:
+        while truth(self.eval(node.test, scope)):
+            signal = self.run(node.body, scope)
+            if signal is _BREAK:
+                return None
+            if signal is not None and signal is not _CONTINUE:
+                return signal
+        return self.run(node.orelse, scope)
+
+    def _return(self, node: ast.Return, scope: Scope) -> _Return:
+        return _Return(None if node.value is None else self.eval(node.value, scope))
+
+    def _assert(self, node: ast.Assert, scope: Scope) -> None:
+        if not truth(self.eval(node.test, scope)):
+            raise PluginRaise(ExceptionValue(AssertionError), node.lineno)
+
+    def _global(self, node: ast.Global, scope: Scope) -> None:
+        scope.outside.update(node.names)
+
+    def _nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.outer.update(node.names)
+
+    def _import(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            if alias.asname is None and "." in alias.name and alias.name != "numpy.random":
+                scope.bind(alias.name.split(".")[0], Poison(f"module {alias.name}", node.lineno))
+            else:
+                module = import_module(self, alias.name if alias.asname else alias.name.split(".")[0])
+                scope.bind(alias.asname or alias.name.split(".")[0], module)
+
+    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                continue
+            path = "." * node.level + (node.module or "")
+            scope.bind(alias.asname or alias.name, import_name(self, path, alias.name))
+
+    # -- exceptions ----------------------------------------------------------------------------------------------------
+
+    def _raise(self, node: ast.Raise, scope: Scope) -> None:
+        if node.exc is None:
+            holder = scope.holder("<handled>")
+            raise PluginRaise(holder.names["<handled>"] if holder else ExceptionValue(RuntimeError), node.lineno)
+        value = self.eval(node.exc, scope)
+        if isinstance(value, ExceptionType | ClassValue):
+            value = self.call(value, [])
+        if not isinstance(value, ExceptionValue):
+            raise CannotFollow("`raise` of something that is no exception", node.lineno)
+        raise PluginRaise(value, node.lineno)
+
+    def _try(self, node: ast.Try, scope: Scope) -> Any:
+        try:
+            signal = self._try_body(node, scope)
+        except PluginRaise:
+            ending = self.run(node.finalbody, scope)
+            if ending is not None:
+                return ending
+            raise
+        ending = self.run(node.finalbody, scope)
+        return signal if ending is None else ending
+
+    def _try_body(self, node: ast.Try, scope: Scope) -> Any:
+        try:
+            signal = self.run(node.body, scope)
+        except PluginRaise as error:
+            for handler in node.handlers:
+                if handler.type is None or self._catches(self.eval(handler.type, scope), error.value):
+                    scope.names["<handled>"] = error.value
+                    if handler.name:
+                        scope.bind(handler.name, error.value)
+                    return self.run(handler.body, scope)
+            raise
+        return self.run(node.orelse, scope) if signal is None else signal
+
+    def _catches(self, wanted: Any, value: ExceptionValue) -> bool:
+        if type(wanted) is tuple:
+            return any(self._catches(w, value) for w in wanted)
+        if isinstance(wanted, ClassValue) and wanted.exception is not None:
+            return value.name == wanted.name
+        if not isinstance(wanted, ExceptionType):
+            raise CannotFollow("`except` with that class")
+        return issubclass(value.kind, wanted.host)
+
+    # -- functions and classes -----------------------------------------------------------------------------------------
+
+    def make_function(self, node: Any, scope: Scope) -> FunctionValue:
+        parameters = node.args
+        return FunctionValue(
+            node,
+            scope,
+            [self.eval(d, scope) for d in parameters.defaults],
+            {
+                a.arg: self.eval(d, scope)
+                for a, d in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+                if d is not None
+            },
+        )
+
+    def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
+        value: Any = self.make_function(node, scope)
+        for decorator in reversed(node.decorator_list):
+            name = decorator.id if isinstance(decorator, ast.Name) else ""
+            binding = {"staticmethod": "static", "classmethod": "class", "property": "property"}.get(name)
+            if binding and isinstance(value, FunctionValue):
+                value.binding = binding
+            else:
+                value = self.call(self.eval(decorator, scope), [value])
+        scope.bind(node.name, value)
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+        bases = [self.eval(base, scope) for base in node.bases]
+        if node.keywords or not all(isinstance(b, ClassValue | ExceptionType) for b in bases):
+            raise CannotFollow(f"the base of class `{node.name}`", node.lineno, node.col_offset + 1)
+        host = next((b.host for b in bases if isinstance(b, ExceptionType)), None)
+        inherited = next((b.exception for b in bases if isinstance(b, ClassValue) and b.exception), None)
+        kept = tuple(b for b in bases if isinstance(b, ClassValue))
+        cls = ClassValue(node.name, kept, exception=host or inherited, node=node)
+        inner = Scope(scope)
+        self._run_tolerantly(node.body, inner)
+        for value in inner.names.values():
+            function = value.call if isinstance(value, HostFunction) else value
+            if isinstance(function, FunctionValue):
+                function.owner = cls
+                function.scope = scope
+        cls.attributes.update(inner.names)
+        result: Any = cls
+        for decorator in reversed(node.decorator_list):
+            result = self.call(self.eval(decorator, scope), [result])
+        scope.bind(node.name, result)
+
+    def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
+        if self.depth >= MAX_DEPTH:
+            raise CannotFollow(f"more than {MAX_DEPTH} nested calls", self.line)
+        scope = Scope(function.scope, function)
+        self._bind_arguments(function, args, named, scope)
+        self.depth += 1
+        try:
+            if isinstance(function.node, ast.Lambda):
+                return self.eval(function.node.body, scope)
+            signal = self.run(function.node.body, scope)
+        finally:
+            self.depth -= 1
+        return signal.value if isinstance(signal, _Return) else None
+
+    def _bind_arguments(
+        self, function: FunctionValue, args: list[Any], named: dict[str, Any], scope: Scope
+    ) -> None:
+        parameters = function.node.args
+        names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        values = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
+        values.update(function.kw_defaults)
+        values.update(zip(names, args, strict=False))
+        rest = {k: v for k, v in named.items() if k not in {*names, *(a.arg for a in parameters.kwonlyargs)}}
+        values.update((k, v) for k, v in named.items() if k not in rest)
+        if parameters.vararg is not None:
+            values[parameters.vararg.arg] = tuple(args[len(names) :])
+        if parameters.kwarg is not None:
+            values[parameters.kwarg.arg] = rest
+        missing = [n for n in (*names, *(a.arg for a in parameters.kwonlyargs)) if n not in values]
+        surplus = (parameters.vararg is None and len(args) > len(names)) or (parameters.kwarg is None and rest)
+        if missing or surplus:
+            raise PluginRaise(ExceptionValue(TypeError, (f"wrong arguments for {function.name}()",)), self.line)
+        scope.names.update(values)
+
+
+_STATEMENTS: dict[type, Any] = {
+    ast.Expr: Interpreter._expression,
+    ast.Assign: Interpreter._assign,
+    ast.AnnAssign: Interpreter._annotated,
+    ast.AugAssign: Interpreter._augmented,
+    ast.Delete: Interpreter._delete,
+    ast.If: Interpreter._if,
+    ast.For: Interpreter._for,
+    ast.While: Interpreter._while,
+    ast.Return: Interpreter._return,
+    ast.Break: lambda *_: _BREAK,
+    ast.Continue: lambda *_: _CONTINUE,
+    ast.Pass: lambda *_: None,
+    ast.Assert: Interpreter._assert,
+    ast.Global: Interpreter._global,
+    ast.Nonlocal: Interpreter._nonlocal,
+    ast.Import: Interpreter._import,
+    ast.ImportFrom: Interpreter._import_from,
+    ast.Raise: Interpreter._raise,
+    ast.Try: Interpreter._try,
+    ast.FunctionDef: Interpreter._function,
+    ast.ClassDef: Interpreter._class,
+}
+
+
+def _get_item(ev: Evaluator, container: Any, index: Any) -> Any:
+    from opscan.shapes.operations import subscript
+
+    return subscript(container, index, ev.budget)
+
+
+def _delete_item(container: Any, index: Any) -> None:
+    if type(container) not in {list, dict}:
+        raise TypeError("item deletion is not supported")
+    del container[index]
+
+
+def _poison(statement: ast.stmt, scope: Scope, construct: str, line: int, column: int) -> None:
+    """Poisons what a failed statement binds and, unless it only defines something, all that can change in place."""
+    poison = Poison(construct, line, column)
+    simple = isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
+    for node in ast.walk(statement) if not simple else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            scope.names[node.id] = poison
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            scope.names[node.name] = poison
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        scope.names[statement.name] = poison
+    if not simple:
+        for name, value in scope.module.names.items():
+            if type(value) in {list, dict, set} or isinstance(value, Record | Instance | ModuleValue) and False:
+                scope.module.names[name] = poison

@@ -1,0 +1,86 @@
+"""The methods of lists, dicts, strings, sets and numbers that a plugin may call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opscan.shapes.operations import describe, format_text
+from opscan.shapes.stops import CannotFollow
+from opscan.shapes.values import measure
+
+if TYPE_CHECKING:
+    from opscan.shapes.evaluator import Evaluator
+
+_SET_METHODS = frozenset(
+    "add discard remove pop union intersection difference symmetric_difference issubset issuperset isdisjoint update "
+    "difference_update intersection_update copy clear".split()
+)
+
+METHODS: dict[type, frozenset[str]] = {
+    list: frozenset("append extend insert pop remove clear copy index count reverse sort".split()),
+    tuple: frozenset({"index", "count"}),
+    dict: frozenset("get items keys values pop popitem setdefault update copy clear".split()),
+    set: _SET_METHODS,
+    frozenset: _SET_METHODS - {"add", "discard", "remove", "pop", "update", "clear"},
+    str: frozenset(
+        "lower upper strip lstrip rstrip split rsplit join startswith endswith replace count find rfind index title "
+        "capitalize isdigit isalpha isalnum isupper islower removeprefix removesuffix partition rpartition zfill ljust "
+        "rjust center splitlines swapcase casefold format".split()
+    ),
+    int: frozenset({"bit_length"}),
+    float: frozenset({"is_integer"}),
+    range: frozenset({"index", "count"}),
+}
+
+_CHANGES_SIZE = frozenset({"extend", "update", "union", "symmetric_difference"})
+_TAKES_CONTAINERS = _CHANGES_SIZE | {
+    "difference",
+    "intersection",
+    "issubset",
+    "issuperset",
+    "isdisjoint",
+    "difference_update",
+    "intersection_update",
+}
+
+
+def call_method(ev: Evaluator, receiver: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+    """`receiver.name(*args, **named)` for a whitelisted method of a plain value."""
+    kind = type(receiver)
+    if name not in METHODS.get(kind, ()):
+        raise CannotFollow(f"`.{name}()` of {describe(receiver)}")
+    if kind in {list, tuple, dict, set, frozenset, str}:
+        ev.budget.charge(len(receiver) if name not in {"append", "get", "add"} else len(receiver) >> 10)
+    if kind is str:
+        return _call_text(ev, receiver, name, args, named)
+    if kind is list and name == "sort":
+        receiver[:] = ev.sort(receiver, **named)
+        return None
+    if name in {"index", "count", "remove"}:
+        measure(receiver)
+    for arg in args:
+        measure(arg)
+    if name in _TAKES_CONTAINERS:
+        args = [arg if type(arg) is dict else ev.items(arg) for arg in args]
+        ev.budget.charge(len(receiver) + sum(len(arg) for arg in args) + len(named))
+    if kind in {set, frozenset} and name == "pop":
+        first = ev.items(receiver)[0]
+        receiver.discard(first)
+        return first
+    result = getattr(receiver, name)(*args, **named)
+    return list(result) if kind is dict and name in {"items", "keys", "values"} else result
+
+
+def _call_text(ev: Evaluator, receiver: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+    if name == "format":
+        return format_text(receiver, args, named, ev.budget)
+    if name == "join":
+        parts = ev.items(args[0])
+        ev.budget.charge(sum(len(p) for p in parts) + len(receiver) * len(parts))
+        return receiver.join(parts)
+    if name == "replace":
+        pieces = receiver.count(args[0]) if args[0] else len(receiver) + 1
+        ev.budget.charge(len(receiver) + pieces * len(args[1]))
+    if name in {"zfill", "ljust", "rjust", "center"}:
+        ev.budget.charge(int(args[0]))
+    return getattr(receiver, name)(*args, **named)

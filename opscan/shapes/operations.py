@@ -1,0 +1,199 @@
+"""Operators, subscripts and formatting on plain values, each guarded so that no result outgrows its limit."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
+from opscan.shapes.values import Record, Silent, measure
+
+SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
+
+_BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+
+_COMPARE: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+
+_NUMBERS = frozenset({bool, int, float})
+_SEQUENCES = frozenset({str, list, tuple})
+_PLAIN = _NUMBERS | _SEQUENCES | {set, frozenset, dict, type(None)}
+
+
+def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
+    """`left <op> right`. Raises CannotFollow before a result would be too large, else what Python raises."""
+    a, b = type(left), type(right)
+    if a in _NUMBERS and b in _NUMBERS:
+        return _arithmetic(kind, left, right)
+    if a not in _PLAIN or b not in _PLAIN or kind not in _BINARY:
+        odd = left if a not in _PLAIN else right
+        raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on {describe(odd)}")
+    if kind is ast.Mod and a is str:
+        return _percent(left, right)
+    if kind is ast.Mult and (a in _SEQUENCES or b in _SEQUENCES):
+        times, length = (right, len(left)) if a in _SEQUENCES else (left, len(right))
+        if type(times) in {int, bool}:
+            budget.charge(max(times, 0) * length)
+    elif a in _SEQUENCES and b in _SEQUENCES:
+        budget.charge(len(left) + len(right))
+    elif a in {set, frozenset, dict}:
+        budget.charge(len(left) + (len(right) if b in {set, frozenset, dict} else 0))
+    return _BINARY[kind](left, right)
+
+
+def _arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
+    if kind not in _BINARY:
+        raise CannotFollow("`@`")
+    if type(left) is not float and type(right) is not float:
+        if kind is ast.Pow and right > 0 and left.bit_length() * right > MAX_BITS:
+            raise CannotFollow("`**` with a result of far too many digits")
+        if kind is ast.LShift and right + left.bit_length() > MAX_BITS:
+            raise CannotFollow("`<<` with a result of far too many digits")
+    result = _BINARY[kind](left, right)
+    if type(result) is int and result.bit_length() > MAX_BITS:
+        raise CannotFollow(f"`{SYMBOLS[kind]}` with a result of far too many digits")
+    if type(result) is complex:
+        raise CannotFollow("a complex number")
+    return result
+
+
+def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
+    """`left <op> right` for all ten comparison operators."""
+    if kind is ast.In or kind is ast.NotIn:
+        if type(right) not in {list, tuple, dict, set, frozenset, str, range}:
+            raise CannotFollow(f"`in` on {describe(right)}")
+        if type(right) is range and type(left) is not int:
+            raise CannotFollow("`in` on a range with a value that is no integer")
+        budget.charge(len(right) if type(right) not in {dict, set, frozenset, range} else 1)
+        measure(left)
+        measure(right)
+        return (left in right) == (kind is ast.In)
+    if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
+        if isinstance(left, Silent) or isinstance(right, Silent):
+            raise CannotFollow("a comparison with a logger")
+        budget.left -= (measure(left) + measure(right)) >> 3
+        if kind not in {ast.Eq, ast.NotEq, ast.Is, ast.IsNot} and Record in {type(left), type(right)}:
+            raise CannotFollow("ordering of configuration objects")
+    return bool(_COMPARE[kind](left, right))
+
+
+def truth(value: Any) -> bool:
+    """`bool(value)`."""
+    if isinstance(value, Silent):
+        raise CannotFollow("a condition on a logger")
+    return bool(value)
+
+
+def subscript(container: Any, index: Any, budget: Budget) -> Any:
+    """`container[index]` for sequences, ranges and dicts."""
+    kind = type(container)
+    if kind in {list, tuple, str, range}:
+        if type(index) is slice and kind is not range:
+            budget.charge(len(container))
+        return container[index]
+    if kind is dict:
+        measure(index)
+        return container[index]
+    raise CannotFollow(f"a subscript of {describe(container)}")
+
+
+def describe(value: Any) -> str:
+    """What messages call a value: its type, never its content."""
+    names = {type(None): "None", Silent: "a logger"}
+    if isinstance(value, Record):
+        return f"the {value.kind} object"
+    return names.get(type(value), f"a value of type {type(value).__name__}")
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def to_text(value: Any, budget: Budget) -> str:
+    """`str(value)`; objects of the plugin give a placeholder, since only messages print them."""
+    budget.left -= measure(value) >> 2
+    if type(value) in _PLAIN or type(value) is range:
+        return str(value)
+    return repr(value) if isinstance(value, Record) else f"<{type(value).__name__}>"
+
+
+def format_value(value: Any, spec: str, budget: Budget) -> str:
+    """`format(value, spec)`."""
+    if type(value) not in _NUMBERS and type(value) is not str:
+        return to_text(value, budget)
+    _check_widths(spec)
+    return format(value, spec)
+
+
+def format_text(text: str, args: list[Any], named: dict[str, Any], budget: Budget) -> str:
+    """`text.format(*args, **named)` without attribute or index access in the fields."""
+    parts, automatic = [], 0
+    for literal, name, spec, conversion in string.Formatter().parse(text):
+        parts.append(literal)
+        if name is None:
+            continue
+        if "{" in (spec or "") or not re.fullmatch(r"\w*", name):
+            raise CannotFollow("a format field with attributes or nested fields")
+        if name == "":
+            value, automatic = args[automatic], automatic + 1
+        else:
+            value = args[int(name)] if name.isdigit() else named[name]
+        if conversion in {"r", "a"}:
+            value = repr(value) if type(value) is str else to_text(value, budget)
+        parts.append(format_value(value, spec or "", budget))
+    budget.charge(sum(len(p) for p in parts))
+    return "".join(parts)
+
+
+def _percent(text: str, right: Any) -> str:
+    _check_widths(text)
+    if "*" in text:
+        raise CannotFollow("`%` formatting with a width from the arguments")
+    values = right if type(right) is tuple else (right,)
+    for value in values:
+        measure(value)
+    if text.count("%") * max((len(v) for v in values if type(v) is str), default=1) > MAX_ITEMS:
+        raise CannotFollow("`%` formatting with a huge result")
+    return text % right
+
+
+def _check_widths(spec: str) -> None:
+    if any(len(number) > 3 for number in re.findall(r"\d+", spec)):
+        raise CannotFollow("a format width of more than 999")
