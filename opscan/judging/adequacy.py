@@ -176,7 +176,7 @@ def _tail(walk: Drift, atol: float, rtol: float, instead: float) -> float:
         near = walk.scale(min(near / rtol, typical))
     far = walk.scale(typical)
     bound = max(atol, instead * typical) if instead else atol + rtol * typical
-    outer = math.exp(-bound / far) if far else 0.0
+    outer = _far_tail(walk, bound, typical, far)
     if not near:
         return outer
     peak = math.exp(-atol / near) if atol < 700 * near else 0.0
@@ -186,8 +186,17 @@ def _tail(walk: Drift, atol: float, rtol: float, instead: float) -> float:
         # Flat up to where the units take over, and a tail beyond it.
         reach = atol / instead
         inside = _normal_mass(walk, reach)
-        return max(min(1.0, peak * (inside + _density(walk) * 2 * near / slope)), min(outer, peak))
+        return max(min(1.0, peak * (inside + _density(walk) * 2 * near / slope)), outer)
     return max(peak * _laplace_against_normal(slope * walk.deviation / near, walk.mean / walk.deviation), outer)
+
+
+def _far_tail(walk: Drift, bound: float, typical: float, scale: float) -> float:
+    """P(|d| > bound) at a typical result: normal where the result's own size, hardly random, sets the drift."""
+    if not scale:
+        return 0.0
+    if walk.beta * typical * typical > 4 * walk.alpha:
+        return math.erfc(bound / (2 * scale))
+    return math.exp(-bound / scale)
 
 
 def _laplace_against_normal(steepness: float, offset: float) -> float:

@@ -22,6 +22,10 @@ ROUNDING_VARIANCE = 0.2
 """Mean square of one rounding in units of (u x value)^2: 1/12 of a squared spacing, averaged over the binade; measured
 0.18 to 0.23 for n = 3 to 4,096."""
 
+UNALIGNED = 5.0
+"""Additions of short-format addends that round, in units of partial sum / (addend x 2^spare bits); measured on fp16 and
+bf16 for n = 16 to 2,048, where it gives the deviation of the error within 30 %."""
+
 LONGEST_SINGLE_CHAIN = 4096
 LONGEST_LANE_CHAIN = 8192
 
@@ -128,4 +132,4 @@ def _unaligned_share(
         return 1.0
     size = math.sqrt(mean * mean + variance)
     partial = math.sqrt(n * variance / 6 + (n * mean) ** 2 / 3)
-    return min(1.0, 1.4 * partial / (size * 2.0**spare)) if size else 1.0
+    return min(1.0, UNALIGNED * partial / (size * 2.0**spare)) if size else 1.0

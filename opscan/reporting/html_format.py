@@ -36,6 +36,8 @@ from opscan.reporting.words import (
     verdicts,
 )
 
+_DETAILED = 500
+"""Failing files told in full; beyond, a browser would need seconds for what nobody reads."""
 _OPEN = 25
 """Failing files that stand open at first; a reader of hundreds wants the list before the details."""
 _DRAWN = 3
@@ -72,7 +74,8 @@ def write(audit: Audit, look: Look) -> str:  # noqa: ARG001  every format has on
             figures=figures(audit),
             overview=_overview(audit),
             filters=_filters(audit),
-            failing=[_file(file, opened=number < _OPEN) for number, file in enumerate(failing)],
+            failing=[_file(file, opened=number < _OPEN) for number, file in enumerate(failing[:_DETAILED])],
+            listed=[_short(file) for file in failing[_DETAILED:]],
             passing=[_short(file) for file in rest if file.report.status == "ok"],
             aside=[_short(file) for file in rest if file.report.status not in ("ok", "unknown")],
             unchecked=[_short(file) for file in rest if file.report.status == "unknown"],
@@ -120,9 +123,10 @@ def _filters(audit: Audit) -> dict[str, Any]:
 
 def _file(file: FileFindings, *, opened: bool) -> dict[str, Any]:
     report = file.report
-    findings = [_finding(finding) for finding in file.findings]
+    short = _short(file)
+    findings = short["findings"]
     return {
-        **_short(file),
+        **short,
         "opened": opened,
         "listed": findings[:_LISTED],
         "folded": findings[_LISTED:],
@@ -134,7 +138,7 @@ def _file(file: FileFindings, *, opened: bool) -> dict[str, Any]:
         "verdicts": verdicts(report.verdicts),
         "tensors": [_tensor(tensor) for tensor in report.tensors],
         "evidence": [_evidence(tensor) for tensor in _telling(report)],
-        "drawings": _drawings(_telling(report)),
+        "drawings": _drawings([tensor for tensor in _telling(report) if tensor.status != "shared"]),
         "edit": _edit(file),
     }
 
@@ -153,8 +157,18 @@ def _short(file: FileFindings) -> dict[str, Any]:
         "reason": report.reason,
         "found": None if report.found is None else as_written(report.found),
         "classes": shares(classes),
-        "findings": [_finding(finding) for finding in file.findings] if not file.failing else [],
+        "findings": _findings(file),
     }
+
+
+def _findings(file: FileFindings) -> list[dict[str, Any]]:
+    """The findings of a file; a reason that several give is told once."""
+    told: set[str] = set()
+    findings = []
+    for finding in file.findings:
+        findings.append(_finding(finding) | ({"why": ""} if finding.why in told else {}))
+        told.add(finding.why)
+    return findings
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -164,7 +178,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "rule": finding.rule,
         "name": finding.name,
-        "place": f"{span.line}:{span.column}",
+        "line": span.line,
+        "column": span.column,
         "others": others,
         "count": finding.count,
         "message": finding.message,
@@ -173,7 +188,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _telling(report: FileReport) -> list[TensorReport]:
-    """The tensors that explain the status, worst first; all that add up where no status points at one."""
+    """The tensors that explain the status, worst first."""
     told = [tensor for tensor in report.tensors if tensor.status not in ("ok", "not-applicable")]
     return sorted(told, key=lambda tensor: status_rank(tensor.status))
 

@@ -109,7 +109,7 @@ def _lanes(steps: Sequence[Step], target: str) -> dict[str, list[_Box]]:
 def _step_box(step: Step) -> _Box:
     kind = step.numeric_class.value
     name = one_word(step.op)
-    title = shorten(name.removeprefix("aten."), _LONGEST)
+    title = shorten(name.removeprefix("aten.").removesuffix(".default"), _LONGEST)
     if step.extent > 1:
         return _Box(title, f"Σ {plural(step.extent, 'addend')}", f"k-{kind} hot", f"{name}: {kind}")
     return _Box(title, f"{sign(kind)} {kind}", f"k-{kind}", f"{name}: {kind}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Callable, Iterator
-from functools import cmp_to_key
 from typing import Any
 
 from opscan.shapes.library import BUILTINS
@@ -166,7 +165,9 @@ class Evaluator:
         """The index of a subscript: a value, or a slice."""
         if not isinstance(node, ast.Slice):
             return self.eval(node, scope)
-        return slice(*(None if part is None else self.eval(part, scope) for part in (node.lower, node.upper, node.step)))
+        return slice(
+            *(None if part is None else self.eval(part, scope) for part in (node.lower, node.upper, node.step))
+        )
 
     def _binary(self, node: ast.BinOp, scope: Scope) -> Any:
         left = self.eval(node.left, scope)
@@ -281,7 +282,7 @@ class Evaluator:
 
     def attribute(self, value: Any, name: str) -> Any:
         """`value.name` for the values that have attributes here; anything else raises CannotFollow."""
-        if name.startswith("__") and name != "__init__":
+        if _hidden(name):
             raise CannotFollow(f"`.{name}`")
         if isinstance(value, Record):
             if name in value.fields:
@@ -314,14 +315,16 @@ class Evaluator:
             return value
         if isinstance(value, ExceptionValue) and name == "args":
             return value.args
+        if isinstance(value, TypeValue) and value.host is dict and name == "fromkeys":
+            return HostFunction("dict.fromkeys", lambda ev, keys, item=None: dict.fromkeys(ev.items(keys), item))
         if type(value) in METHODS and name in METHODS[type(value)]:
             return NativeMethod(value, name)
         raise CannotFollow(f"`.{name}` of {describe(value)}")
 
     def has_attribute(self, value: Any, name: str) -> bool:
         """`hasattr(value, name)`."""
-        if type(name) is not str or name.startswith("__"):
-            raise CannotFollow(f"an attribute by the name {name!r}")
+        if type(name) is not str or _hidden(name):
+            raise CannotFollow("an attribute whose name is hidden or no text")
         if isinstance(value, Record):
             return name in value.fields
         if isinstance(value, Instance):
@@ -368,8 +371,8 @@ class Evaluator:
 
     def set_attribute(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`."""
-        if type(name) is not str or name.startswith("__"):
-            raise CannotFollow(f"assigning `.{name}`")
+        if type(name) is not str or _hidden(name):
+            raise CannotFollow("assigning an attribute whose name is hidden or no text")
         if isinstance(value, Record):
             value.fields[name] = new
         elif isinstance(value, Instance | ClassValue):
@@ -392,7 +395,9 @@ class Evaluator:
             else:
                 named[keyword.arg] = value
         self.at = node
-        return self.call(function, args, named)
+        result = self.call(function, args, named)
+        self.at = node
+        return result
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any] | None = None) -> Any:
         """Calls a function of the plugin or of the library."""
@@ -497,8 +502,6 @@ class Evaluator:
             for value in values:
                 measure(value)
             return sorted(values, reverse=bool(reverse))
-        if isinstance(key, type(cmp_to_key)):
-            raise CannotFollow("`cmp_to_key`")
         return sorted(values, key=self.callback(key), reverse=bool(reverse))
 
     def add(self, left: Any, right: Any) -> Any:
@@ -509,6 +512,11 @@ class Evaluator:
 
     def power(self, left: Any, right: Any) -> Any:
         return binary(ast.Pow, left, right, self.budget)
+
+
+def _hidden(name: str) -> bool:
+    """Whether Python itself gives the attribute its meaning (`__class__`); `__init__` is the only one followed."""
+    return name.startswith("__") and name.endswith("__") and name != "__init__"
 
 
 def _finds(cls: ClassValue, name: str) -> bool:

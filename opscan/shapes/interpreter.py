@@ -20,7 +20,6 @@ from opscan.shapes.values import (
     FunctionValue,
     HostFunction,
     Instance,
-    ModuleValue,
     Poison,
     Record,
     measure,
@@ -103,7 +102,9 @@ class Interpreter(Evaluator):
 
     def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         if isinstance(node.target, ast.Name):
-            old, store = self.eval(ast.Name(node.target.id, ast.Load()), scope), None
+            old, store = self.look_up(node.target.id, scope), None
+            if isinstance(old, Poison):
+                raise old.stop()
         elif isinstance(node.target, ast.Attribute):
             store = self.eval(node.target.value, scope)
             old = self.attribute(store, node.target.attr)
@@ -341,9 +342,7 @@ class Interpreter(Evaluator):
             self.depth -= 1
         return signal.value if isinstance(signal, _Return) else None
 
-    def _bind_arguments(
-        self, function: FunctionValue, args: list[Any], named: dict[str, Any], scope: Scope
-    ) -> None:
+    def _bind_arguments(self, function: FunctionValue, args: list[Any], named: dict[str, Any], scope: Scope) -> None:
         parameters = function.node.args
         names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
         values = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
@@ -400,17 +399,20 @@ def _delete_item(container: Any, index: Any) -> None:
 
 
 def _poison(statement: ast.stmt, scope: Scope, construct: str, line: int, column: int) -> None:
-    """Poisons what a failed statement binds and, unless it only defines something, all that can change in place."""
+    """Poisons what a failed statement binds, and the containers of the module that it may have changed half-way."""
     poison = Poison(construct, line, column)
-    simple = isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
-    for node in ast.walk(statement) if not simple else ():
+    names = scope.module.names
+    defines = isinstance(statement, ast.FunctionDef | ast.ClassDef)
+    nodes = [] if defines else list(ast.walk(statement))
+    mentioned = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    calls_back = any(isinstance(names.get(name), FunctionValue | ClassValue) for name in mentioned)
+    touched = [v for name, v in names.items() if calls_back or name in mentioned]
+    changed = {id(v) for v in touched if type(v) in {list, dict, set} or isinstance(v, Instance | Record)}
+    for name, value in names.items():
+        if id(value) in changed:
+            names[name] = poison
+    for node in (statement, *nodes):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             scope.names[node.id] = poison
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             scope.names[node.name] = poison
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        scope.names[statement.name] = poison
-    if not simple:
-        for name, value in scope.module.names.items():
-            if type(value) in {list, dict, set} or isinstance(value, Record | Instance | ModuleValue) and False:
-                scope.module.names[name] = poison

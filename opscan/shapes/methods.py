@@ -12,20 +12,71 @@ if TYPE_CHECKING:
     from opscan.shapes.evaluator import Evaluator
 
 _SET_METHODS = frozenset(
-    "add discard remove pop union intersection difference symmetric_difference issubset issuperset isdisjoint update "
-    "difference_update intersection_update copy clear".split()
+    [
+        "add",
+        "discard",
+        "remove",
+        "pop",
+        "union",
+        "intersection",
+        "difference",
+        "symmetric_difference",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "update",
+        "difference_update",
+        "intersection_update",
+        "copy",
+        "clear",
+    ]
 )
 
 METHODS: dict[type, frozenset[str]] = {
-    list: frozenset("append extend insert pop remove clear copy index count reverse sort".split()),
+    list: frozenset(
+        ["append", "extend", "insert", "pop", "remove", "clear", "copy", "index", "count", "reverse", "sort"]
+    ),
     tuple: frozenset({"index", "count"}),
-    dict: frozenset("get items keys values pop popitem setdefault update copy clear".split()),
+    dict: frozenset(["get", "items", "keys", "values", "pop", "popitem", "setdefault", "update", "copy", "clear"]),
     set: _SET_METHODS,
     frozenset: _SET_METHODS - {"add", "discard", "remove", "pop", "update", "clear"},
     str: frozenset(
-        "lower upper strip lstrip rstrip split rsplit join startswith endswith replace count find rfind index title "
-        "capitalize isdigit isalpha isalnum isupper islower removeprefix removesuffix partition rpartition zfill ljust "
-        "rjust center splitlines swapcase casefold format".split()
+        [
+            "lower",
+            "upper",
+            "strip",
+            "lstrip",
+            "rstrip",
+            "split",
+            "rsplit",
+            "join",
+            "startswith",
+            "endswith",
+            "replace",
+            "count",
+            "find",
+            "rfind",
+            "index",
+            "title",
+            "capitalize",
+            "isdigit",
+            "isalpha",
+            "isalnum",
+            "isupper",
+            "islower",
+            "removeprefix",
+            "removesuffix",
+            "partition",
+            "rpartition",
+            "zfill",
+            "ljust",
+            "rjust",
+            "center",
+            "splitlines",
+            "swapcase",
+            "casefold",
+            "format",
+        ]
     ),
     int: frozenset({"bit_length"}),
     float: frozenset({"is_integer"}),

@@ -153,10 +153,43 @@ def _numpy_random(source: RandomSource) -> ModuleValue:
 
 # -- mathematics -------------------------------------------------------------------------------------------------------
 
-_MATH = (
-    "sqrt ceil floor trunc fabs log log2 log10 log1p exp exp2 pow gcd lcm isqrt isnan isinf isfinite copysign fmod "
-    "hypot sin cos tan tanh sinh cosh atan asin acos atan2 degrees radians fsum dist"
-).split()
+_MATH = [
+    "sqrt",
+    "ceil",
+    "floor",
+    "trunc",
+    "fabs",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "exp",
+    "exp2",
+    "pow",
+    "gcd",
+    "lcm",
+    "isqrt",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "copysign",
+    "fmod",
+    "hypot",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sinh",
+    "cosh",
+    "atan",
+    "asin",
+    "acos",
+    "atan2",
+    "degrees",
+    "radians",
+    "fsum",
+    "dist",
+]
 
 
 def _math_function(name: str) -> HostFunction:
@@ -308,7 +341,7 @@ def import_module(ev: Evaluator, path: str) -> Any:
 
 def import_name(ev: Evaluator, path: str, name: str) -> Any:
     """What `from path import name` binds."""
-    if path.split(".")[0] == "atk":
+    if path.split(".", maxsplit=1)[0] == "atk":
         return _atk_name(ev, name)
     module = import_module(ev, path)
     if isinstance(module, RandomSource):

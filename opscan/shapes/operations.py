@@ -104,7 +104,8 @@ def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
             raise CannotFollow("`in` on a range with a value that is no integer")
         budget.charge(len(right) if type(right) not in {dict, set, frozenset, range} else 1)
         measure(left)
-        measure(right)
+        if type(right) in {list, tuple}:
+            measure(right)
         return (left in right) == (kind is ast.In)
     if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
         if isinstance(left, Silent) or isinstance(right, Silent):

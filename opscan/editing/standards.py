@@ -1,0 +1,207 @@
+"""The edit that makes a spec's `standard.acc` say something else, in the file's own style.
+
+PyYAML's end marks of block collections run on past comments to the next key, so the end of the last leaf is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from opscan.editing.meaning import same
+from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
+from opscan.model import Edit, KeyPath, Spec
+from opscan.reading.checks import property_length
+from opscan.reading.values import Tree, read_tree
+
+_COLON = re.compile(r"[ \t]*:")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=[\r\n]|\Z)")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_STANDARD: KeyPath = ("standard",)
+_ACC: KeyPath = ("standard", "acc")
+
+
+class _Refused(Exception):
+    """The value cannot be replaced without a guess; the message says why."""
+
+
+def replace_acc(spec: Spec, value: Any) -> Edit | str:
+    """The edit after which `standard.acc` is `value`, or the reason why none can be given."""
+    tree = read_tree(spec.source)
+    if isinstance(tree, tuple):
+        return f"the file cannot be read: {tree[0].message}"
+    if not isinstance(tree.root, yaml.MappingNode):
+        return "the file is not a mapping"
+    try:
+        return _Rewrite(tree).acc(value)
+    except _Refused as error:
+        return str(error)
+
+
+class _Rewrite:
+    """One document and its style."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._text = tree.source.text
+        first = _LINE_END.search(self._text)
+        self._newline = first.group() if first else "\n"
+        self._step = self._indent_step()
+
+    def acc(self, value: Any) -> Edit:
+        standard = self._tree.value.get("standard")
+        if "standard" not in self._tree.value:
+            return self._insert_standard(value)
+        if standard is None:
+            return self._put(_STANDARD, {"acc": value}, self._tree.root.flow_style)
+        if not isinstance(standard, dict):
+            raise _Refused("`standard` is not a mapping; write `standard:` with `acc:` below it")
+        if "acc" in standard and same(standard["acc"], value):
+            raise _Refused("`standard.acc` already says this")
+        if _STANDARD in self._tree.indirect:
+            raise _Refused("`standard` is an alias; the anchor it repeats must be edited by hand")
+        node = _last_value(self._tree.root, "standard")
+        if "acc" in standard:
+            return self._put(_ACC, value, node.flow_style)
+        return self._insert_acc(node, value)
+
+    # -- replacing a value -------------------------------------------------------------------------------------------
+
+    def _put(self, path: KeyPath, value: Any, flow: bool) -> Edit:
+        """Replace the value of a key that is there."""
+        span, key = self._tree.spans[path], self._tree.key_spans[path]
+        is_alias = path in self._tree.indirect
+        if is_alias and (span == key or not self._text.startswith("*", span.start)):
+            raise _Refused("the value comes from an anchor or a merge (`<<`); it must be edited by hand")
+        leaf = self._tree.leaves.get(path)
+        if leaf is not None and leaf.style in ("|", ">"):
+            raise _Refused("the value is a block text (`|` or `>`); write it on one line first")
+        colon = _COLON.match(self._text, key.end)
+        if colon is None:
+            raise _Refused("the key is written without a ':' right after it")
+        start = span.start if is_alias else span.start + property_length(self._text[span.start : span.end])
+        start = colon.end() if span.start == span.end else start
+        end = max(span.end, start)
+        self._refuse_comments(start, end)
+        is_block = leaf is None and not is_alias and self._text[start : start + 1] not in ("{", "[")
+        if isinstance(value, Mapping) and value and not flow:
+            return self._put_block(path, value, colon.end(), start, end, is_block)
+        return self._put_inline(path, value, colon.end(), start, end, is_block)
+
+    def _put_inline(self, path: KeyPath, value: Any, colon: int, start: int, end: int, was_block: bool) -> Edit:
+        leaf = self._tree.leaves.get(path)
+        quote = leaf.style if leaf is not None and leaf.style in ("'", '"') and isinstance(value, str) else ""
+        text = yaml_scalar(value, quote) if isinstance(value, str) else yaml_flow(value)
+        if was_block:
+            head = self._text[colon:start].rstrip()
+            if head.lstrip()[:1] in ("&", "!"):
+                raise _Refused("the value has an anchor or a tag; it must be edited by hand")
+            return Edit(colon, end, f" {text}{head}", path, value)
+        return Edit(start, end, " " + text if start == colon else text, path, value)
+
+    def _put_block(
+        self, path: KeyPath, value: Mapping[Any, Any], colon: int, start: int, end: int, was_block: bool
+    ) -> Edit:
+        """A mapping, one key a line, below its key."""
+        if was_block or _LINE_END.search(self._text, colon, start):
+            indent = start - self._line_start(start)
+            block = yaml_block(value, indent, self._newline, self._step)
+            return Edit(start, end, block[indent:], path, value)
+        rest = _REST_OF_LINE.match(self._text, end)
+        if rest is None:
+            raise _Refused("something stands behind the value on its line; it must be edited by hand")
+        column = self._tree.key_spans[path].column - 1
+        properties = self._text[colon:start].rstrip()
+        block = yaml_block(value, column + self._step, self._newline, self._step)
+        return Edit(colon, rest.end(), f"{properties}{rest.group().rstrip()}{self._newline}{block}", path, value)
+
+    # -- adding a key ------------------------------------------------------------------------------------------------
+
+    def _insert_acc(self, node: Any, value: Any) -> Edit:
+        """`acc` as the first key of a `standard` that has other keys, or none."""
+        span = self._tree.spans[_STANDARD]
+        if not node.value:
+            place = span.start + property_length(self._text[span.start : span.end]) + 1
+            return Edit(place, place, yaml_flow({"acc": value})[1:-1], _ACC, value)
+        place = node.value[0][0].start_mark.index
+        if node.flow_style:
+            return Edit(place, place, yaml_flow({"acc": value})[1:-1] + ", ", _ACC, value)
+        indent = place - self._line_start(place)
+        entry = yaml_block({"acc": value}, indent, self._newline, self._step)[indent:]
+        return Edit(place, place, entry + self._newline + " " * indent, _ACC, value)
+
+    def _insert_standard(self, value: Any) -> Edit:
+        """A `standard` block before `inputs`; where that is the first key, after everything."""
+        root = self._tree.root
+        standard = {"acc": value}
+        pairs = root.value
+        place = next((index for index, (key, _) in enumerate(pairs) if key.value == "inputs"), None)
+        if root.flow_style:
+            offset = pairs[place or 0][0].start_mark.index if pairs else root.start_mark.index + 1
+            entry = yaml_flow({"standard": standard})[1:-1]
+            return Edit(offset, offset, entry + (", " if pairs else ""), _STANDARD, standard)
+        indent = pairs[0][0].start_mark.index - self._line_start(pairs[0][0].start_mark.index)
+        block = yaml_block({"standard": standard}, indent, self._newline, self._step)
+        if place:
+            offset = self._above_comments(pairs[place][0].start_mark.index, indent)
+            return Edit(offset, offset, block + self._newline, _STANDARD, standard)
+        end = self._tree.spans[()].end
+        rest = _REST_OF_LINE.match(self._text, end)
+        if rest is not None:
+            return Edit(rest.end(), rest.end(), self._newline + block, _STANDARD, standard)
+        if self._line_start(end) == end:
+            return Edit(end, end, block + self._newline, _STANDARD, standard)
+        raise _Refused("`standard` is missing and there is no clear place for it; add it by hand")
+
+    def _above_comments(self, offset: int, indent: int) -> int:
+        """The start of the line at `offset`, or of the comment lines right above it, which belong to it."""
+        start = self._line_start(offset)
+        while start > 0:
+            above = self._line_start(start - len(self._line_end_before(start)))
+            line = self._text[above:start]
+            if not line.startswith(" " * indent + "#"):
+                break
+            start = above
+        return start
+
+    # -- the text ----------------------------------------------------------------------------------------------------
+
+    def _line_end_before(self, start: int) -> str:
+        return "\r\n" if self._text[max(start - 2, 0) : start] == "\r\n" else self._text[start - 1]
+
+    def _line_start(self, offset: int) -> int:
+        return max(self._text.rfind("\n", 0, offset), self._text.rfind("\r", 0, offset)) + 1
+
+    def _refuse_comments(self, start: int, end: int) -> None:
+        """Replacing a value must not drop a comment that stands inside it."""
+        inside = [
+            (span.start, span.end)
+            for table in (self._tree.spans, self._tree.key_spans)
+            for path, span in table.items()
+            if start <= span.start and span.end <= end and (table is not self._tree.spans or path in self._tree.leaves)
+        ]
+        for match in re.finditer(r"(?<=[\s{\[,])#", self._text[start:end]):
+            place = start + match.start()
+            if not any(low <= place < high for low, high in inside):
+                line = len(_LINE_END.findall(self._text, 0, place)) + 1
+                raise _Refused(f"a comment stands inside the value (line {line}); move it and run again")
+
+    def _indent_step(self) -> int:
+        """By how much the file indents a mapping below its key; 2 where it never does."""
+        keys = self._tree.key_spans
+        ordered = sorted(keys, key=lambda path: path[:1] != _STANDARD)
+        for path in ordered:
+            parent = keys.get(path[:-1])
+            if parent is not None and path not in self._tree.indirect and keys[path].line > parent.line:
+                step = keys[path].column - parent.column
+                if 0 < step <= 8:
+                    return step
+        return 2
+
+
+def _last_value(mapping: Any, key: str) -> Any:
+    """The value node that counts: PyYAML takes the last of duplicate keys."""
+    return [value for name, value in mapping.value if getattr(name, "value", None) == key][-1]

@@ -1,0 +1,22 @@
+"""Which shapes can meet in a spec, which files belong to it, and which scenarios it serves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opscan.shapes.linking import Catalog, Links, companions, link
+from opscan.shapes.scenario import scenarios
+
+if TYPE_CHECKING:
+    from opscan.model import CaseFile, Evidence, Plugin, Spec
+
+__all__ = ["Catalog", "Links", "companions", "gather_evidence", "link", "scenarios"]
+
+
+def gather_evidence(
+    spec: Spec, *, case_file: CaseFile | None, plugin: Plugin | None, draws: int = 64, seed: int = 1234
+) -> Evidence:
+    """Concrete cases that stand for all a spec can generate: see `opscan.shapes.evidence.gather_evidence`."""
+    from opscan.shapes import evidence
+
+    return evidence.gather_evidence(spec, case_file=case_file, plugin=plugin, draws=draws, seed=seed)

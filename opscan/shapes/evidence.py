@@ -1,0 +1,126 @@
+"""Which shapes can meet in a spec: from its case file, its generator plugin, or what it declares."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from opscan.model import Case, CaseFile, Evidence, Fault, Plugin, Spec, SpecInput
+from opscan.shapes.draw import (
+    Unsatisfiable,
+    corner_shapes,
+    count_cases,
+    draw_cases,
+    is_plural,
+    labels,
+    shape_space,
+    tensor_inputs,
+    varies,
+    with_shape,
+)
+from opscan.shapes.generator import Refusal, follow
+
+
+def gather_evidence(
+    spec: Spec, *, case_file: CaseFile | None, plugin: Plugin | None, draws: int = 64, seed: int = 1234
+) -> Evidence:
+    """The concrete cases that stand for a spec, in order of trust, and where they come from.
+
+    A case file with cases is `cases`; a plugin that provides `spec.generate` and can be followed is `generator-static`;
+    a spec whose tensors cannot meet in more than one way is `declared`; all else is `none` with the reason, never a
+    guess. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Never raises for bad input.
+    """
+    if case_file is not None and case_file.cases:
+        return Evidence("cases", case_file.cases, True, True, origin=case_file.source.path)
+    try:
+        drawn = draw_cases(spec, max(draws, 1), random.Random(seed))
+    except Unsatisfiable:
+        return Evidence("none", reason="no shape of an input fits its max_length")
+    if spec.generate == "default":
+        return _declare(spec, drawn) or Evidence("none", reason=_unrelated(spec))
+    if plugin is None or not _provides(plugin, spec.generate):
+        return _without_plugin(spec, drawn, f"generator `{spec.generate}` is not in any plugin beside the spec")
+    if plugin.tree is None:
+        return _without_plugin(spec, drawn, f"{plugin.source.path.as_posix()} is no readable Python", plugin)
+    followed = follow(plugin, spec, drawn, count_cases(spec), seed)
+    if isinstance(followed, Refusal):
+        place = f"{plugin.source.path.as_posix()}:{followed.line}" if followed.line else plugin.source.path.as_posix()
+        return _without_plugin(spec, drawn, f"{place}: {followed.reason}", plugin)
+    notes = _assumptions(spec)
+    if followed.dropped:
+        notes.append(f"{followed.dropped} of {len(drawn)} drawn cases left out: {followed.raised}")
+    if followed.unfinished:
+        notes.append(f"{followed.unfinished} of {len(drawn)} cases not followed: the plugin takes too many steps")
+    free = followed.random or followed.dropped or followed.unfinished or spec.extra_numbers != 0
+    complete = not free and not any(varies(i) for i in _all_inputs(spec))
+    return Evidence("generator-static", followed.cases, True, complete, "; ".join(notes), plugin.source.path)
+
+
+def _without_plugin(spec: Spec, drawn: list[Case], reason: str, plugin: Plugin | None = None) -> Evidence:
+    """With at most one tensor the declared shapes still hold, though the plugin may change them: not certain."""
+    origin = plugin.source.path if plugin else None
+    faults = (Fault("plugin-unreadable", reason),) if plugin else ()
+    if _tensor_count(spec) > 1:
+        return Evidence("none", reason=reason, origin=origin, faults=faults)
+    declared = _declare(spec, drawn)
+    if declared is None:
+        return Evidence("none", reason=reason, origin=origin, faults=faults)
+    return replace(declared, certain=False, complete=False, reason=reason, origin=origin, faults=faults)
+
+
+def _declare(spec: Spec, drawn: list[Case]) -> Evidence | None:
+    """The drawn cases, where independent drawing leaves no doubt about how shapes meet, else None.
+
+    That is so with at most one tensor, and where all but one are fixed to a single element.
+    """
+    tensors = tensor_inputs(spec)
+    spaces = [shape_space(i) for i in tensors]
+    if any(is_plural(i.kind) and varies(i) for i in tensors) or _tensor_count(spec) > len(tensors):
+        return None
+    fixed = [s.fixed for s in spaces]
+    single = [shape is not None and all(n == 1 for n in shape) for shape in fixed]
+    if len(tensors) > 1 and sum(not s for s in single) > 1:
+        return None
+    free = [s for s, shape in zip(spaces, fixed, strict=True) if shape is None]
+    corners = _corners(spec, drawn, free[0].ranks.fixed is None or True) if free and len(tensors) == 1 else []
+    complete = not free and spec.extra_numbers == 0 and not any(varies(i) for i in _all_inputs(spec))
+    notes = _assumptions(spec)
+    return Evidence("declared", (*drawn, *corners), not notes, complete, "; ".join(notes), spec.source.path)
+
+
+def _corners(spec: Spec, drawn: list[Case], wanted: bool) -> list[Case]:
+    shapes = corner_shapes(shape_space(tensor_inputs(spec)[0])) if wanted else []
+    return [
+        replace(with_shape(drawn[0], shape), index=len(drawn) + k, id=len(drawn) + k) for k, shape in enumerate(shapes)
+    ]
+
+
+def _provides(plugin: Plugin, name: str) -> bool:
+    return name in plugin.generators
+
+
+def _unrelated(spec: Spec) -> str:
+    tensors = tensor_inputs(spec)
+    names = labels(spec, tensors)
+    listed = [f"`{names[id(i)]}`" for i in tensors]
+    if len(listed) == 1:
+        return f"the tensors in {listed[0]} are drawn independently; no generator plugin relates them"
+    shown = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) < 5 else f"{listed[0]}, {listed[1]} and others"
+    return f"shapes of {shown} are drawn independently; no generator plugin relates them"
+
+
+def _tensor_count(spec: Spec) -> int:
+    """How many tensors a case can have; a list of tensors counts as two where it can hold several."""
+    return sum(2 if is_plural(i.kind) and i.tuple_numbers.values not in {(), (1,)} else 1 for i in tensor_inputs(spec))
+
+
+def _assumptions(spec: Spec) -> list[str]:
+    names = labels(spec, tensor_inputs(spec))
+    assumed = [f"`{names[id(i)]}`" for i in tensor_inputs(spec) if shape_space(i).assumed]
+    return [f"dim_values of {', '.join(assumed[:3])} absent, ATK's default axes assumed"] if assumed else []
+
+
+def _all_inputs(spec: Spec) -> Sequence[SpecInput]:
+    receiver = (spec.tensor_input,) if spec.tensor_input else ()
+    return (*receiver, *spec.method_inputs, *spec.inputs)
