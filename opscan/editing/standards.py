@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -19,6 +20,7 @@ from opscan.reading.values import Tree, read_tree
 
 _COLON = re.compile(r"[ \t]*:")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=[\r\n]|\Z)")
+_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _STANDARD: KeyPath = ("standard",)
 _ACC: KeyPath = ("standard", "acc")
@@ -39,6 +41,18 @@ def replace_acc(spec: Spec, value: Any) -> Edit | str:
         return _Rewrite(tree).acc(value)
     except _Refused as error:
         return str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands: from behind its key's colon; `start` is behind any anchor or tag."""
+
+    path: KeyPath
+    colon: int
+    start: int
+    end: int
+    is_block: bool
+    quote: str
 
 
 class _Rewrite:
@@ -72,6 +86,13 @@ class _Rewrite:
 
     def _put(self, path: KeyPath, value: Any, flow: bool) -> Edit:
         """Replace the value of a key that is there."""
+        place = self._place(path)
+        self._refuse_comments(place.start, place.end)
+        if isinstance(value, Mapping) and value and not flow:
+            return self._put_block(place, value)
+        return self._put_inline(place, value)
+
+    def _place(self, path: KeyPath) -> _Place:
         span, key = self._tree.spans[path], self._tree.key_spans[path]
         is_alias = path in self._tree.indirect
         if is_alias and (span == key or not self._text.startswith("*", span.start)):
@@ -79,44 +100,42 @@ class _Rewrite:
         leaf = self._tree.leaves.get(path)
         if leaf is not None and leaf.style in ("|", ">"):
             raise _Refused("the value is a block text (`|` or `>`); write it on one line first")
+        properties = property_length(self._text[span.start : span.end])
+        anchor = _ANCHOR.search(self._text, span.start, span.start + properties)
+        if anchor and re.search(rf"\*{re.escape(anchor[1])}(?![^\s,\]}}])", self._text):
+            raise _Refused(f"the value has the anchor &{anchor[1]}, which is repeated elsewhere; edit it by hand")
         colon = _COLON.match(self._text, key.end)
         if colon is None:
             raise _Refused("the key is written without a ':' right after it")
-        start = span.start if is_alias else span.start + property_length(self._text[span.start : span.end])
+        start = span.start + properties
         start = colon.end() if span.start == span.end else start
-        end = max(span.end, start)
-        self._refuse_comments(start, end)
         is_block = leaf is None and not is_alias and self._text[start : start + 1] not in ("{", "[")
-        if isinstance(value, Mapping) and value and not flow:
-            return self._put_block(path, value, colon.end(), start, end, is_block)
-        return self._put_inline(path, value, colon.end(), start, end, is_block)
+        quote = leaf.style if leaf is not None and leaf.style in ("'", '"') else ""
+        return _Place(path, colon.end(), start, max(span.end, start), is_block, quote)
 
-    def _put_inline(self, path: KeyPath, value: Any, colon: int, start: int, end: int, was_block: bool) -> Edit:
-        leaf = self._tree.leaves.get(path)
-        quote = leaf.style if leaf is not None and leaf.style in ("'", '"') and isinstance(value, str) else ""
-        text = yaml_scalar(value, quote) if isinstance(value, str) else yaml_flow(value)
-        if was_block:
-            head = self._text[colon:start].rstrip()
+    def _put_inline(self, place: _Place, value: Any) -> Edit:
+        text = yaml_scalar(value, place.quote) if isinstance(value, str) else yaml_flow(value)
+        if place.is_block:
+            head = self._text[place.colon : place.start].rstrip()
             if head.lstrip()[:1] in ("&", "!"):
                 raise _Refused("the value has an anchor or a tag; it must be edited by hand")
-            return Edit(colon, end, f" {text}{head}", path, value)
-        return Edit(start, end, " " + text if start == colon else text, path, value)
+            return Edit(place.colon, place.end, f" {text}{head}", place.path, value)
+        text = " " + text if place.start == place.colon else text
+        return Edit(place.start, place.end, text, place.path, value)
 
-    def _put_block(
-        self, path: KeyPath, value: Mapping[Any, Any], colon: int, start: int, end: int, was_block: bool
-    ) -> Edit:
+    def _put_block(self, place: _Place, value: Mapping[Any, Any]) -> Edit:
         """A mapping, one key a line, below its key."""
-        if was_block or _LINE_END.search(self._text, colon, start):
-            indent = start - self._line_start(start)
+        if place.is_block or _LINE_END.search(self._text, place.colon, place.start):
+            indent = place.start - self._line_start(place.start)
             block = yaml_block(value, indent, self._newline, self._step)
-            return Edit(start, end, block[indent:], path, value)
-        rest = _REST_OF_LINE.match(self._text, end)
+            return Edit(place.start, place.end, block[indent:], place.path, value)
+        rest = _REST_OF_LINE.match(self._text, place.end)
         if rest is None:
             raise _Refused("something stands behind the value on its line; it must be edited by hand")
-        column = self._tree.key_spans[path].column - 1
-        properties = self._text[colon:start].rstrip()
+        column = self._tree.key_spans[place.path].column - 1
+        head = self._text[place.colon : place.start].rstrip() + rest.group().rstrip()
         block = yaml_block(value, column + self._step, self._newline, self._step)
-        return Edit(colon, rest.end(), f"{properties}{rest.group().rstrip()}{self._newline}{block}", path, value)
+        return Edit(place.colon, rest.end(), f"{head}{self._newline}{block}", place.path, value)
 
     # -- adding a key ------------------------------------------------------------------------------------------------
 
@@ -149,11 +168,11 @@ class _Rewrite:
             offset = self._above_comments(pairs[place][0].start_mark.index, indent)
             return Edit(offset, offset, block + self._newline, _STANDARD, standard)
         end = self._tree.spans[()].end
+        if self._line_start(end) == end:
+            return Edit(end, end, block + self._newline, _STANDARD, standard)
         rest = _REST_OF_LINE.match(self._text, end)
         if rest is not None:
             return Edit(rest.end(), rest.end(), self._newline + block, _STANDARD, standard)
-        if self._line_start(end) == end:
-            return Edit(end, end, block + self._newline, _STANDARD, standard)
         raise _Refused("`standard` is missing and there is no clear place for it; add it by hand")
 
     def _above_comments(self, offset: int, indent: int) -> int:

@@ -13,10 +13,11 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from opscan.judging.error_model import Drift, drift
+from opscan.judging.error_model import Addends, Drift, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
+from opscan.judging.tails import any_of, laplace_against_normal, more_than
 
 ADEQUATE = 0.01
 """A standard is adequate while fewer than this share of correct cases fail it."""
@@ -27,7 +28,7 @@ DEFAULT_RANGE = (-5.0, 5.0)
 _NODES = 48
 
 
-def failure_probability(  # noqa: PLR0913
+def failure_probability(  # noqa: PLR0913, PLR0917
     rule: Rule,
     dtype: str,
     extent: int,
@@ -45,9 +46,9 @@ def failure_probability(  # noqa: PLR0913
 
     Addends lie in [low, high] (normal: low and high are mean -+ one deviation). `products`: each addend is a product of
     two such values. `roundings`: how often a value is rounded to `dtype` on its way, the last time included; the two
-    sides may do the earlier ones differently. `accumulator`: the format sums are kept in (default fp32, or fp64 for fp64).
-    `cancels`: with extent 1, whether the rounded parts can cancel. Raises ValueError for a range without finite bounds,
-    a dtype without a format, or a rule that compares more than an output with its golden.
+    sides may do the earlier ones differently. `accumulator`: the format that sums are kept in (default fp32, and fp64
+    for fp64). `cancels`: with extent 1, whether the rounded parts can cancel. Raises ValueError for a range without
+    finite bounds, a dtype without a format, or a rule that compares more than an output with its golden.
     """
     if extent < 1 or outputs < 0 or roundings < 0:
         raise ValueError(f"extent {extent}, outputs {outputs} and roundings {roundings} must not be negative")
@@ -60,7 +61,8 @@ def failure_probability(  # noqa: PLR0913
         return 0.0
     count = outputs * 2 if dtype in PARTS else outputs
     held = accumulator or ("fp64" if part == "fp64" else "fp32")
-    walk = drift(part, _stepped(extent), low, high, distribution, products, roundings, held, cancels)
+    addends = Addends(low, high, distribution, products, roundings, held, cancels)
+    walk = drift(part, _stepped(extent), addends)
     return _case_failure(rule, part, walk, count)
 
 
@@ -114,7 +116,7 @@ def strictest_adequate(  # noqa: PLR0913
 
 def zero_share(rule: Rule, extent: int, low: float, high: float, *, distribution: str = "uniform") -> float:
     """The share of elements that an all-zero output would pass: near 1, the range makes the absolute term vacuous."""
-    walk = drift("fp32", extent, low, high, distribution, False, 1, "fp32", True)
+    walk = drift("fp32", extent, Addends(low, high, distribution))
     reach = rule.atol / (1 - rule.rtol) if rule.rtol < 1 else math.inf
     if not walk.deviation:
         return 1.0 if abs(walk.mean) <= reach else 0.0
@@ -126,7 +128,8 @@ def _stepped(extent: int) -> int:
     """Extents above 64 rounded up to an eighth of an octave, so that an audit meets few different ones."""
     if extent <= 64:
         return extent
-    return math.ceil(2.0 ** (math.ceil(8 * math.log2(extent) - 1e-9) / 8) - 1e-9)
+    steps = math.ceil(8 * math.log2(extent) - 1e-9)
+    return math.ceil(math.pow(2.0, steps / 8) - 1e-9)
 
 
 @lru_cache(maxsize=65536)
@@ -134,30 +137,32 @@ def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
     if not walk.alpha and not walk.beta:
         return 0.0
     if rule.exact:
-        return _any_of(outputs, _flip_probability(dtype, walk, 0.0, 0.0))
+        return any_of(outputs, _flip_probability(dtype, walk, 0.0, 0.0))
     if rule.passes == "mean-and-max-relative":
         if _mean_relative(walk, min(rule.peak, rule.mean * outputs)) > rule.mean:
             return 1.0
         # With few outputs a single one can lift the mean over its bound before it breaks its own.
         bound = min(rule.peak, rule.mean * outputs)
-        return _any_of(outputs, _element_failure(dtype, walk, bound * rule.floor, bound))
+        return any_of(outputs, _element_failure(dtype, walk, bound * rule.floor, bound))
     if rule.passes == "absolute-step":
         return 0.0
     if rule.passes != "share-within-tolerance":
         raise ValueError(f"{rule.passes} cannot be predicted from the sum alone")
     failing = _element_failure(dtype, walk, rule.atol, rule.rtol)
-    case = _more_than(allowed_failures(rule.share, outputs), outputs, failing)
+    case = more_than(allowed_failures(rule.share, outputs), outputs, failing)
     if math.isinf(rule.max_abs):
         return case
     form = FORMATS[dtype]
     beyond = _tail(walk, rule.max_abs, 0.0, rule.max_ulp * form.epsilon / 2)
-    return 1 - (1 - case) * (1 - _any_of(outputs, beyond))
+    return 1 - (1 - case) * (1 - any_of(outputs, beyond))
 
 
 @lru_cache(maxsize=65536)
 def _element_failure(dtype: str, walk: Drift, atol: float, rtol: float) -> float:
     """P(|difference| > atol + rtol |result|) of one element, its last rounding included."""
     epsilon = FORMATS[dtype].epsilon
+    if rtol >= walk.most:
+        return 0.0
     if rtol >= epsilon:
         # One unit always passes; past it, rounding eats up to one unit of the tolerance.
         return _tail(walk, atol, max(rtol - epsilon, epsilon / 2), 0.0)
@@ -187,7 +192,7 @@ def _tail(walk: Drift, atol: float, rtol: float, instead: float) -> float:
         reach = atol / instead
         inside = _normal_mass(walk, reach)
         return max(min(1.0, peak * (inside + _density(walk) * 2 * near / slope)), outer)
-    return max(peak * _laplace_against_normal(slope * walk.deviation / near, walk.mean / walk.deviation), outer)
+    return max(peak * laplace_against_normal(slope * walk.deviation / near, walk.mean / walk.deviation), outer)
 
 
 def _far_tail(walk: Drift, bound: float, typical: float, scale: float) -> float:
@@ -197,28 +202,6 @@ def _far_tail(walk: Drift, bound: float, typical: float, scale: float) -> float:
     if walk.beta * typical * typical > 4 * walk.alpha:
         return math.erfc(bound / (2 * scale))
     return math.exp(-bound / scale)
-
-
-def _laplace_against_normal(steepness: float, offset: float) -> float:
-    """The mean of exp(-steepness |z|) for z normal with mean `offset` and deviation 1."""
-    offset = abs(offset)
-    right = (
-        0.5 * math.exp(-offset * offset / 2) * _scaled_erfc((steepness - offset) / math.sqrt(2))
-        if steepness >= offset
-        else 0.5
-        * math.exp(steepness * (steepness / 2 - offset))
-        * math.erfc((steepness - offset) / math.sqrt(2))
-    )
-    left = 0.5 * math.exp(-offset * offset / 2) * _scaled_erfc((steepness + offset) / math.sqrt(2))
-    return min(1.0, right + left)
-
-
-def _scaled_erfc(x: float) -> float:
-    """exp(x^2) erfc(x) for x >= 0."""
-    if x < 5:
-        return math.exp(x * x) * math.erfc(x)
-    inverse = 1 / (x * x)
-    return (1 - inverse / 2 * (1 - 1.5 * inverse * (1 - 2.5 * inverse))) / (x * math.sqrt(math.pi))
 
 
 def _density(walk: Drift) -> float:
@@ -267,37 +250,3 @@ def _mean_relative(walk: Drift, cap: float) -> float:
     start = walk.scale(walk.deviation) / math.hypot(walk.deviation, walk.mean)
     tail = 2 * _density(walk) * walk.scale(0.0)
     return start + tail * math.log(max(cap / start, 1.0)) if start else 0.0
-
-
-def _any_of(count: int, probability: float) -> float:
-    """P(at least one of `count` independent elements fails)."""
-    return 1.0 if probability >= 1 else -math.expm1(count * math.log1p(-probability))
-
-
-def _more_than(allowed: int, count: int, probability: float) -> float:
-    """P(more than `allowed` of `count` elements fail): exact for 0, else a Poisson law, by Wilson-Hilferty above 20."""
-    if allowed >= count or probability <= 0:
-        return 0.0
-    if not allowed:
-        return _any_of(count, probability)
-    rate = count * probability
-    if allowed <= 20:
-        if rate > 100:
-            return 1.0
-        term = total = math.exp(-rate)
-        for i in range(1, allowed + 1):
-            term *= rate / i
-            total += term
-        return max(0.0, 1 - total) if total < 0.999 else _upper_poisson(allowed, rate, term)
-    shape = allowed + 1.0
-    deviate = 3 * math.sqrt(shape) * ((rate / shape) ** (1 / 3) - 1 + 1 / (9 * shape))
-    return 0.5 * math.erfc(-deviate / math.sqrt(2))
-
-
-def _upper_poisson(allowed: int, rate: float, term: float) -> float:
-    """The terms above `allowed` of a Poisson law whose lower ones sum to nearly 1."""
-    total = 0.0
-    for i in range(allowed + 1, allowed + 12):
-        term *= rate / i
-        total += term
-    return total

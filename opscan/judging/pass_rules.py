@@ -51,7 +51,7 @@ class Rule:
     @property
     def exact(self) -> bool:
         """No difference at all may remain."""
-        return self.passes in ("value-equal", "bit-equal", "repeat-bitwise") or (
+        return self.passes in ("value-equal", "bit-equal") or (
             self.passes == "share-within-tolerance" and self.rtol == 0 == self.atol and self.share == 0
         )
 
@@ -68,7 +68,7 @@ class Rule:
 
 def allowed_failures(share: float, count: int) -> int:
     """How many of `count` elements may fail where a share may; the slack undoes the rounding of the product."""
-    return math.floor(share * count + 1e-9 * max(1.0, share * count))
+    return int(share * count + 1e-9 * max(1.0, share * count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def passes(
     """Apply `rule` to two arrays of any shape; bf16 comes as float32 arrays with `rule.dtype` "bf16".
 
     `golden_dtype` names the golden's dtype where the array cannot (bf16). `denominator`: "sum" for |g| + floor, "max"
-    for max(|g|, floor); public copies of single_bm disagree. Raises ValueError for a rule that needs more than two arrays.
+    for max(|g|, floor); public copies of single_bm disagree. Raises ValueError for a rule that needs more than an
+    output and its golden.
     """
     if actual.shape != golden.shape:
         return Verdict(False, 1.0, math.inf, f"shapes differ: {actual.shape} and {golden.shape}")

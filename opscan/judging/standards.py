@@ -58,6 +58,11 @@ class Atk:
     accepted: Mapping[str, tuple[str, ...]]
     unpublished: Mapping[str, tuple[str, ...]]
 
+    @property
+    def title(self) -> str:
+        """How a message names it."""
+        return f"{self.version} ATK" if self.version == "older" else f"ATK {self.version}"
+
 
 @dataclass(frozen=True, slots=True)
 class Standards:
@@ -81,7 +86,10 @@ class Standards:
         return standard.rules.get(part_of(dtype))
 
     def profile(self, atk_version: str) -> Atk:
-        """The profile of an ATK version: the newest known one that is not newer. Raises ValueError if it has no numbers."""
+        """The newest known profile that is not newer than `atk_version`.
+
+        Raises ValueError for a version without numbers.
+        """
         if atk_version in self.atk:
             return self.atk[atk_version]
         asked = _numbers(atk_version)
@@ -189,7 +197,9 @@ def _read_rule(document: Document, where: Place, passes: str, row: Any, relative
 def _read_writings(document: Document, where: Place, body: Any) -> dict[str, Writing]:
     found = {}
     for version, row in document.mapping(body, where).items():
-        document.only(document.mapping(row, (*where, version)), (*where, version), ("write", "nearest", "note"), ("write",))
+        document.only(
+            document.mapping(row, (*where, version)), (*where, version), ("write", "nearest", "note"), ("write",)
+        )
         found[version] = Writing(row["write"], row.get("nearest"), row.get("note", ""))
     return found
 

@@ -39,7 +39,9 @@ class Document:
             raise self.error(where, f"{'.'.join(where) or 'the file'} must be a mapping, not {_kind(value)}")
         return value
 
-    def only(self, value: Mapping[str, Any], where: Place, allowed: Iterable[str], required: Iterable[str] = ()) -> None:
+    def only(
+        self, value: Mapping[str, Any], where: Place, allowed: Iterable[str], required: Iterable[str] = ()
+    ) -> None:
         """Refuse unknown and missing keys."""
         names = tuple(allowed)
         for key in value:

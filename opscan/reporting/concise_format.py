@@ -15,6 +15,8 @@ from opscan.reporting.words import digits, plural, summary
 _SCREEN = 40
 _SHOWN_PLACES = 3
 _LEAST_SHOWN = 1
+_LEAST_ROOM = 40
+"""Columns for file names where many are folded, even if the line then grows beyond the terminal."""
 
 _Group = tuple[str, str]
 
@@ -83,7 +85,7 @@ def _rest(found: list[Finding], look: Look) -> str:
     what = plural(len(paths), "more file") if len(paths) == len(found) else f"{digits(len(found))} more"
     start = f"and {what} with {first.severity} {first.rule} {first.name}: "
     end = " (use --format full)"
-    room = look.width - columns(start) - columns(end)
+    room = max(look.width - columns(start) - columns(end), _LEAST_ROOM)
     names: list[str] = []
     for path in paths:
         name = one_word(path.rstrip("/").rpartition("/")[2])

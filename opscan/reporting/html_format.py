@@ -242,6 +242,9 @@ def _edit(file: FileFindings) -> dict[str, Any]:
     fixes = {finding.fix for finding in file.findings}
     label = next((word for word in ("unsafe", "safe", "manual") if word in fixes), "none")
     flag = " --unsafe" if label == "unsafe" else ""
+    mended = label in ("safe", "unsafe")
+    # A path with hidden characters is shown with escapes, which a shell would not understand.
+    copyable = one_word(report.path) == report.path
     return {
         "label": label,
         "label_words": _FIX_WORDS.get(label, ""),
@@ -250,7 +253,7 @@ def _edit(file: FileFindings) -> dict[str, Any]:
         "expression": None if report.expression is None else as_written(report.expression),
         "expression_reason": report.expression_reason,
         "diff": [(_diff_word(line), line) for line in report.diff.splitlines()],
-        "command": f"opscan fix --write{flag} {shlex.quote(report.path)}" if label in ("safe", "unsafe") else "",
+        "command": f"opscan fix --write{flag} {shlex.quote(report.path)}" if mended and copyable else "",
     }
 
 

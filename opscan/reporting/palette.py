@@ -67,14 +67,14 @@ def sign(word: str) -> str:
 
 def paint(text: str, word: str, color: bool, *, bold: bool = False) -> str:
     """The text in the colour of a class, status, severity, safety or verdict; as it is where `color` is off."""
-    if not color:
+    if not color or not text:
         return text
     return click.style(text, fg=_COLOURS.get(word), bold=bold or None)
 
 
 def faint(text: str, color: bool) -> str:
-    return click.style(text, dim=True) if color else text
+    return click.style(text, dim=True) if color and text else text
 
 
 def strong(text: str, color: bool) -> str:
-    return click.style(text, bold=True) if color else text
+    return click.style(text, bold=True) if color and text else text

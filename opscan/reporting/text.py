@@ -15,6 +15,7 @@ from typing import Any
 # C0 and C1 controls without tab and line ends; lone surrogates (undecodable bytes of a path); overrides of the reading
 # direction, with which a text can show something else than it holds; two noncharacters that XML forbids.
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+_PIECES = re.compile(r"[^\s./_:-]*[./_:-]*|\s+")
 _BREAKS = re.compile("[\t\n\r\u2028\u2029]")
 _DEEPEST = 32
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
@@ -64,10 +65,15 @@ def shorten(text: str, width: int) -> str:
     return text if columns(text) <= width else _cut(text, width - 1)[0] + "…"
 
 
+def pieces(text: str) -> list[str]:
+    """What a line may not break within unless it must: words, and their parts up to a dot, slash, hyphen or colon."""
+    return [piece for piece in _PIECES.findall(text) if piece.strip()] or [""]
+
+
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Lines of at most `width` columns, each led by `indent`; line ends in the text stay, long words are cut."""
     lines = []
-    room = max(width - columns(indent), 8)
+    room = max(width - columns(indent), 2)
     for paragraph in visible(text).splitlines() or [""]:
         line = ""
         for word in paragraph.split():
@@ -80,11 +86,21 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
                     lines.append(line)
                     line = ""
                 else:
-                    line, rest = _cut(rest, room)
+                    line, rest = _cut_kindly(rest, room)
                     lines.append(line)
                     line = ""
         lines.append(line)
     return [f"{indent}{line}".rstrip() for line in lines]
+
+
+def _cut_kindly(text: str, width: int) -> tuple[str, str]:
+    """Cut at the last dot, slash, hyphen or colon that fits, if there is one."""
+    head = ""
+    for piece in pieces(text):
+        if columns(head + piece) > width:
+            break
+        head += piece
+    return (head, text[len(head) :]) if head else _cut(text, width)
 
 
 def _cut(text: str, width: int) -> tuple[str, str]:

@@ -60,7 +60,7 @@ def listed(words: list[str], last: str = "and") -> str:
 
 def subject(name: str, role: str, index: int | None) -> str:
     """`gradient of input 2 (`other`)`, `output 0 (`self`)`."""
-    bare = one_word(name)
+    bare = one_word(name).replace("`", "'")
     if role == "gradient":
         bare = bare.removeprefix("grad:")
         return f"gradient of `{bare}`" if index is None else f"gradient of input {index} (`{bare}`)"

@@ -179,9 +179,11 @@ def is_plural(kind: str) -> bool:
     return kind.endswith(("s", "_tuple"))
 
 
-def varies(spec_input: SpecInput) -> bool:
-    """Whether two cases can differ in this input's number of members, shape, dtype or attribute value."""
-    if len(set(spec_input.dtypes.values)) > 1 or (is_plural(spec_input.kind) and len(_member_counts(spec_input)) > 1):
+def varies(spec_input: SpecInput, dtypes: bool = True) -> bool:
+    """Whether two cases can differ in this input's number of members, shape or attribute value, or in its dtype."""
+    if dtypes and len(set(spec_input.dtypes.values)) > 1:
+        return True
+    if is_plural(spec_input.kind) and len(_member_counts(spec_input)) > 1:
         return True
     if is_tensor(spec_input.kind):
         return shape_space(spec_input).fixed is None

@@ -1,4 +1,4 @@
-"""Evaluates expressions of a plugin's syntax tree: names, operators, comprehensions, attributes and calls.
+"""Evaluates expressions of a plugin's syntax tree: names, operators, comprehensions and calls.
 
 Nothing of the plugin is compiled, executed or imported. What is not listed here raises CannotFollow.
 """
@@ -11,83 +11,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opscan.shapes.library import BUILTINS
-from opscan.shapes.methods import METHODS, call_method
-from opscan.shapes.modules import random_function
+from opscan.shapes.machine import Machine
 from opscan.shapes.operations import binary, compare, describe, format_value, subscript, to_text, truth
-from opscan.shapes.records import record_method
-from opscan.shapes.stops import Budget, CannotFollow, PluginRaise
-from opscan.shapes.values import (
-    BoundMethod,
-    ClassValue,
-    ExceptionType,
-    ExceptionValue,
-    FunctionValue,
-    HostFunction,
-    Instance,
-    ModuleValue,
-    NativeMethod,
-    Poison,
-    RandomSource,
-    Record,
-    RecordType,
-    Silent,
-    SuperValue,
-    TypeValue,
-    measure,
-)
-
-_GENERATOR = type(_ for _ in ())
-_ITERABLE = frozenset({list, tuple, range, str, dict})
+from opscan.shapes.scope import Scope
+from opscan.shapes.stops import CannotFollow
+from opscan.shapes.values import FunctionValue, Poison, SuperValue, measure
 
 
-class Scope:
-    """The names of one call (or of the module), and the scope around it."""
-
-    __slots__ = ("function", "names", "outer", "outside", "parent")
-
-    def __init__(self, parent: Scope | None = None, function: FunctionValue | None = None) -> None:
-        self.names: dict[str, Any] = {}
-        self.parent = parent
-        self.function = function
-        self.outer: set[str] = set()
-        """Names declared `nonlocal`."""
-        self.outside: set[str] = set()
-        """Names declared `global`."""
-
-    def holder(self, name: str) -> Scope | None:
-        scope: Scope | None = self
-        while scope is not None and name not in scope.names:
-            scope = scope.parent
-        return scope
-
-    @property
-    def module(self) -> Scope:
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
-
-    def bind(self, name: str, value: Any) -> None:
-        if name in self.outside:
-            self.module.names[name] = value
-        elif name in self.outer and self.parent is not None and (holder := self.parent.holder(name)) is not None:
-            holder.names[name] = value
-        else:
-            self.names[name] = value
-
-
-class Evaluator:
-    """Expressions. `drew` tells whether the plugin has drawn a random number, `read_index` whether it looked at
-    `self.index`, which counts the cases."""
+class Evaluator(Machine):
+    """Expressions; `eval` gives the value of one."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.budget = Budget()
-        self.rng = rng
-        self.drew = False
-        self.read_index = False
-        self.modules: dict[str, Any] = {}
-        self.registered: dict[str, ClassValue] = {}
-        self.at: ast.AST | None = None
+        super().__init__(rng)
         self._expressions: dict[type, Callable[[Any, Scope], Any]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
@@ -99,17 +34,17 @@ class Evaluator:
             ast.BoolOp: self._bool,
             ast.Compare: self._compare,
             ast.IfExp: lambda n, s: self.eval(n.body if truth(self.eval(n.test, s)) else n.orelse, s),
-            ast.List: lambda n, s: self._sequence(n, s),
+            ast.List: self._sequence,
             ast.Tuple: lambda n, s: tuple(self._sequence(n, s)),
             ast.Set: lambda n, s: set(self._sequence(n, s)),
             ast.Dict: self._dict,
-            ast.ListComp: lambda n, s: self._collect(self._comprehend(n, s)),
-            ast.SetComp: lambda n, s: set(self._collect(self._comprehend(n, s))),
-            ast.GeneratorExp: lambda n, s: self._comprehend(n, s),
-            ast.DictComp: lambda n, s: dict(self._collect(self._comprehend(n, s))),
+            ast.ListComp: lambda n, s: self.collect(self._comprehend(n, s)),
+            ast.SetComp: lambda n, s: set(self.collect(self._comprehend(n, s))),
+            ast.GeneratorExp: self._comprehend,
+            ast.DictComp: lambda n, s: dict(self.collect(self._comprehend(n, s))),
             ast.JoinedStr: self._joined,
             ast.FormattedValue: self._formatted,
-            ast.Lambda: lambda n, s: self.make_function(n, s),
+            ast.Lambda: self.make_function,
             ast.NamedExpr: self._walrus,
         }
 
@@ -127,7 +62,7 @@ class Evaluator:
         self.at = node
         return handler(node, scope)
 
-    def _constant(self, node: ast.Constant, scope: Scope) -> Any:
+    def _constant(self, node: ast.Constant, _: Scope) -> Any:
         if isinstance(node.value, bytes | complex) or node.value is ...:
             raise CannotFollow(construct_name(node), *_place(node))
         return node.value
@@ -251,11 +186,6 @@ class Evaluator:
 
         return level(0)
 
-    def _collect(self, values: Iterator[Any]) -> list[Any]:
-        collected = list(values)
-        self.budget.charge(len(collected))
-        return collected
-
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> str:
         text = "".join(self.eval(part, scope) for part in node.values)
         self.budget.charge(len(text))
@@ -278,113 +208,9 @@ class Evaluator:
         target.bind(node.target.id, value)
         return value
 
-    # -- attributes ----------------------------------------------------------------------------------------------------
-
-    def attribute(self, value: Any, name: str) -> Any:
-        """`value.name` for the values that have attributes here; anything else raises CannotFollow."""
-        if _hidden(name):
-            raise CannotFollow(f"`.{name}`")
-        if isinstance(value, Record):
-            if name in value.fields:
-                return value.fields[name]
-            method = record_method(value, name)
-            if method is None:
-                raise CannotFollow(f"`.{name}` of the {value.kind} object")
-            return method
-        if isinstance(value, Instance):
-            return self._instance_attribute(value, name)
-        if isinstance(value, ClassValue):
-            return self._class_attribute(value, name)
-        if isinstance(value, SuperValue):
-            return self._super_attribute(value, name)
-        if isinstance(value, RandomSource):
-            if name == "Random" and value.shared:
-                from opscan.shapes.modules import import_name
-
-                return import_name(self, "random", name)
-            found = random_function(value, name)
-            if found is None:
-                raise CannotFollow(f"`random.{name}`")
-            return found
-        if isinstance(value, ModuleValue):
-            found = value.names.get(name)
-            if found is None or isinstance(found, Poison):
-                raise CannotFollow(f"`{value.name}.{name}`")
-            return found
-        if isinstance(value, Silent):
-            return value
-        if isinstance(value, ExceptionValue) and name == "args":
-            return value.args
-        if isinstance(value, TypeValue) and value.host is dict and name == "fromkeys":
-            return HostFunction("dict.fromkeys", lambda ev, keys, item=None: dict.fromkeys(ev.items(keys), item))
-        if type(value) in METHODS and name in METHODS[type(value)]:
-            return NativeMethod(value, name)
-        raise CannotFollow(f"`.{name}` of {describe(value)}")
-
-    def has_attribute(self, value: Any, name: str) -> bool:
-        """`hasattr(value, name)`."""
-        if type(name) is not str or _hidden(name):
-            raise CannotFollow("an attribute whose name is hidden or no text")
-        if isinstance(value, Record):
-            return name in value.fields
-        if isinstance(value, Instance):
-            self.read_index |= name == "index"
-            return name in value.attributes or _finds(value.cls, name)
-        return type(value) in METHODS and name in METHODS[type(value)]
-
-    def _instance_attribute(self, value: Instance, name: str) -> Any:
-        if name in value.attributes:
-            self.read_index |= name == "index"
-            return value.attributes[name]
-        try:
-            return self._bind(value.cls.find(name), value)
-        except KeyError:
-            raise CannotFollow(f"`.{name}` of the generator") from None
-
-    def _class_attribute(self, value: ClassValue, name: str) -> Any:
-        try:
-            found = value.find(name)
-        except KeyError:
-            raise CannotFollow(f"`{value.name}.{name}`") from None
-        if isinstance(found, Poison):
-            raise found.stop()
-        if isinstance(found, FunctionValue) and found.binding == "class":
-            return BoundMethod(found, value)
-        return found
-
-    def _super_attribute(self, value: SuperValue, name: str) -> Any:
-        try:
-            return self._bind(value.owner.find_inherited(name), value.instance)
-        except KeyError:
-            raise CannotFollow(f"`super().{name}`") from None
-
-    def _bind(self, found: Any, receiver: Any) -> Any:
-        if isinstance(found, Poison):
-            raise found.stop()
-        if isinstance(found, HostFunction) and found.method:
-            return BoundMethod(found, receiver)
-        if not isinstance(found, FunctionValue) or found.binding == "static":
-            return found
-        if found.binding == "property":
-            return self.call(found, [receiver])
-        return BoundMethod(found, receiver.cls if found.binding == "class" else receiver)
-
-    def set_attribute(self, value: Any, name: str, new: Any) -> None:
-        """`value.name = new`."""
-        if type(name) is not str or _hidden(name):
-            raise CannotFollow("assigning an attribute whose name is hidden or no text")
-        if isinstance(value, Record):
-            value.fields[name] = new
-        elif isinstance(value, Instance | ClassValue):
-            value.attributes[name] = new
-        elif not isinstance(value, Silent):
-            raise CannotFollow(f"assigning `.{name}` of {describe(value)}")
-
-    # -- calls ---------------------------------------------------------------------------------------------------------
-
     def _call(self, node: ast.Call, scope: Scope) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and scope.holder("super") is None:
-            return self._super(node, scope)
+            return self._super(scope)
         function = self.eval(node.func, scope)
         args = self._sequence(node, scope)
         named: dict[str, Any] = {}
@@ -399,49 +225,7 @@ class Evaluator:
         self.at = node
         return result
 
-    def call(self, function: Any, args: list[Any], named: dict[str, Any] | None = None) -> Any:
-        """Calls a function of the plugin or of the library."""
-        named = named or {}
-        if isinstance(function, BoundMethod):
-            return self.call(function.function, [function.receiver, *args], named)
-        if isinstance(function, FunctionValue):
-            return self.call_function(function, args, named)
-        if isinstance(function, HostFunction):
-            return self.guard(function.call, self, *args, **named)
-        if isinstance(function, NativeMethod):
-            return self.guard(call_method, self, function.receiver, function.name, args, named)
-        if isinstance(function, TypeValue):
-            return self.guard(function.construct, self, *args, **named)
-        if isinstance(function, RecordType):
-            return self.guard(function.build, self, *args, **named)
-        if isinstance(function, ClassValue):
-            return self._instantiate(function, args, named)
-        if isinstance(function, ExceptionType):
-            return ExceptionValue(function.host, tuple(args))
-        if isinstance(function, Silent):
-            return function
-        raise CannotFollow(f"a call of {describe(function)}")
-
-    def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
-    def make_function(self, node: Any, scope: Scope) -> FunctionValue:
-        raise NotImplementedError
-
-    def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
-        raise NotImplementedError
-
-    def register(self, _: Any, name: str = "", **__: Any) -> HostFunction:
-        """`GENERATOR_REGISTRY.register(name)`, a decorator of classes."""
-
-        def decorate(ev: Any, cls: Any) -> Any:
-            if isinstance(cls, ClassValue):
-                self.registered[name] = cls
-            return cls
-
-        return HostFunction("register", decorate)
-
-    def _super(self, node: ast.Call, scope: Scope) -> SuperValue:
+    def _super(self, scope: Scope) -> SuperValue:
         holder: Scope | None = scope
         while holder is not None and (holder.function is None or holder.function.owner is None):
             holder = holder.parent
@@ -452,86 +236,20 @@ class Evaluator:
         found = holder.holder(first)
         return SuperValue(holder.function.owner, found.names[first] if found else None)
 
-    def _instantiate(self, cls: ClassValue, args: list[Any], named: dict[str, Any]) -> Any:
-        if cls.exception is not None:
-            return ExceptionValue(cls.exception, tuple(args), cls.name)
-        instance = Instance(cls)
-        if _finds(cls, "__init__"):
-            self.call(self._bind(cls.find("__init__"), instance), args, named)
-        return instance
+    def make_function(self, node: Any, scope: Scope) -> FunctionValue:
+        """The value of a `def` or `lambda`."""
+        raise NotImplementedError
 
-    def guard(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Calls `function` of ours; what it raises for the plugin's values is an exception of the plugin."""
-        try:
-            return function(*args, **named)
-        except (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError) as error:
-            known = next((k for k in type(error).__mro__ if k.__name__ in BUILTINS), Exception)
-            raise PluginRaise(ExceptionValue(known, (str(error)[:200],)), self.line) from None
-
-    @property
-    def line(self) -> int:
-        return getattr(self.at, "lineno", 0)
-
-    # -- what the library functions need -------------------------------------------------------------------------------
-
-    def items(self, value: Any) -> list[Any]:
-        """The items of an iterable as a list (the list itself, where it is one); sets in a fixed order."""
-        kind = type(value)
-        if kind is list:
-            return value  # type: ignore[no-any-return]
-        if kind in {set, frozenset}:
-            measure(value)
-            return sorted(value, key=lambda v: (type(v).__name__, repr(v)))
-        if kind is _GENERATOR:
-            return self._collect(value)
-        if kind not in _ITERABLE:
-            raise CannotFollow(f"iterating over {describe(value)}")
-        self.budget.charge(len(value))
-        return list(value)
-
-    def iterate(self, value: Any) -> Any:
-        """Something to loop over once, item by item; a generator and a range are not expanded."""
-        return value if type(value) in {_GENERATOR, range, list} else self.items(value)
-
-    def callback(self, function: Any) -> Callable[[Any], Any]:
-        return lambda value: self.call(function, [value])
-
-    def sort(self, values: list[Any], key: Any = None, reverse: Any = False) -> list[Any]:
-        self.budget.charge(len(values))
-        if key is None:
-            for value in values:
-                measure(value)
-            return sorted(values, reverse=bool(reverse))
-        return sorted(values, key=self.callback(key), reverse=bool(reverse))
-
-    def add(self, left: Any, right: Any) -> Any:
-        return binary(ast.Add, left, right, self.budget)
-
-    def multiply(self, left: Any, right: Any) -> Any:
-        return binary(ast.Mult, left, right, self.budget)
-
-    def power(self, left: Any, right: Any) -> Any:
-        return binary(ast.Pow, left, right, self.budget)
-
-
-def _hidden(name: str) -> bool:
-    """Whether Python itself gives the attribute its meaning (`__class__`); `__init__` is the only one followed."""
-    return name.startswith("__") and name.endswith("__") and name != "__init__"
-
-
-def _finds(cls: ClassValue, name: str) -> bool:
-    try:
-        cls.find(name)
-    except KeyError:
-        return False
-    return True
+    def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
+        """Binds a name, unpacks into several, or changes an attribute or an item."""
+        raise NotImplementedError
 
 
 def _place(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
 
 
-_NAMES = {
+_CONSTRUCTS = {
     "With": "`with`",
     "AsyncWith": "`async with`",
     "Yield": "`yield`",
@@ -548,4 +266,4 @@ _NAMES = {
 def construct_name(node: ast.AST) -> str:
     """What a message calls a piece of syntax."""
     kind = type(node).__name__
-    return _NAMES.get(kind, f"{kind} syntax")
+    return _CONSTRUCTS.get(kind, f"{kind} syntax")

@@ -39,7 +39,7 @@ def gather_evidence(
         return Evidence("none", reason="no shape of an input fits its max_length")
     if spec.generate == "default":
         return _declare(spec, drawn) or Evidence("none", reason=_unrelated(spec))
-    if plugin is None or not _provides(plugin, spec.generate):
+    if plugin is None or spec.generate not in plugin.generators:
         return _without_plugin(spec, drawn, f"generator `{spec.generate}` is not in any plugin beside the spec")
     if plugin.tree is None:
         return _without_plugin(spec, drawn, f"{plugin.source.path.as_posix()} is no readable Python", plugin)
@@ -83,21 +83,16 @@ def _declare(spec: Spec, drawn: list[Case]) -> Evidence | None:
     if len(tensors) > 1 and sum(not s for s in single) > 1:
         return None
     free = [s for s, shape in zip(spaces, fixed, strict=True) if shape is None]
-    corners = _corners(spec, drawn, free[0].ranks.fixed is None or True) if free and len(tensors) == 1 else []
-    complete = not free and spec.extra_numbers == 0 and not any(varies(i) for i in _all_inputs(spec))
+    corners = _corners(spec, drawn) if free and len(tensors) == 1 else []
+    complete = not free and spec.extra_numbers == 0 and not any(varies(i, dtypes=False) for i in _all_inputs(spec))
     notes = _assumptions(spec)
     return Evidence("declared", (*drawn, *corners), not notes, complete, "; ".join(notes), spec.source.path)
 
 
-def _corners(spec: Spec, drawn: list[Case], wanted: bool) -> list[Case]:
-    shapes = corner_shapes(shape_space(tensor_inputs(spec)[0])) if wanted else []
-    return [
-        replace(with_shape(drawn[0], shape), index=len(drawn) + k, id=len(drawn) + k) for k, shape in enumerate(shapes)
-    ]
-
-
-def _provides(plugin: Plugin, name: str) -> bool:
-    return name in plugin.generators
+def _corners(spec: Spec, drawn: list[Case]) -> list[Case]:
+    """The least and the largest shape of the only tensor, which chance may miss."""
+    shapes = corner_shapes(shape_space(tensor_inputs(spec)[0]))
+    return [replace(with_shape(drawn[0], s), index=k, id=k) for k, s in enumerate(shapes, start=len(drawn))]
 
 
 def _unrelated(spec: Spec) -> str:

@@ -54,7 +54,7 @@ class Generator:
 
     def _create(self, cls: ClassValue, spec: Spec) -> Instance:
         for name in ("generate", "__new__", "__getattribute__", "__getattr__"):
-            override = _lookup(cls, name)
+            override = cls.find(name)
             if override is not None:
                 line = override.node.lineno if isinstance(override, FunctionValue) else 0
                 raise CannotFollow(f"`{name}()`, which replaces ATK's own,", line)
@@ -70,7 +70,7 @@ class Generator:
 
     def count_cases(self, default: int) -> int:
         """How many cases ATK generates: what `_get_case_numbers` or `self.length` say, where they say it plainly."""
-        counter = _lookup(self.instance.cls, "_get_case_numbers")
+        counter = self.instance.cls.find("_get_case_numbers")
         if isinstance(counter, FunctionValue):
             self.interpreter.budget.grant(STEPS_PER_DRAW)
             try:
@@ -141,13 +141,6 @@ def _run_all(generator: Generator, drawn: Sequence[Case], total: int, seed: int)
     unfinished = len(indices) - len(cases) - dropped
     whole = not generator.index_used or len(indices) == total
     return Followed(tuple(cases), generator.interpreter.drew or not whole, dropped, raised, unfinished)
-
-
-def _lookup(cls: ClassValue, name: str) -> Any:
-    try:
-        return cls.find(name)
-    except KeyError:
-        return None
 
 
 def _mentions_index(tree: Any) -> bool:

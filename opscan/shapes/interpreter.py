@@ -9,16 +9,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from opscan.shapes.evaluator import Evaluator, Scope, construct_name
+from opscan.shapes.definitions import Definitions, Return
+from opscan.shapes.evaluator import construct_name
 from opscan.shapes.modules import import_module, import_name
-from opscan.shapes.operations import binary, truth
-from opscan.shapes.stops import MAX_DEPTH, MAX_ITEMS, CannotFollow, PluginRaise
+from opscan.shapes.operations import binary, subscript, truth
+from opscan.shapes.scope import Scope
+from opscan.shapes.stops import CannotFollow, PluginRaise
 from opscan.shapes.values import (
     ClassValue,
     ExceptionType,
     ExceptionValue,
     FunctionValue,
-    HostFunction,
     Instance,
     Poison,
     Record,
@@ -29,35 +30,26 @@ _BREAK = object()
 _CONTINUE = object()
 
 
-class _Return:
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class Interpreter(Evaluator):
+class Interpreter(Definitions):
     """Statements. `run_module` follows a whole file and gives the scope of its names."""
-
-    depth = 0
 
     def run_module(self, tree: ast.Module) -> Scope:
         """Follows the top level of a plugin; never raises for what the plugin does there."""
         scope = Scope()
         scope.names["__name__"] = "plugin"
-        self._run_tolerantly(tree.body, scope)
+        self.run_tolerantly(tree.body, scope)
         return scope
 
-    def _run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
+    def run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
         for statement in body:
             try:
                 if isinstance(statement, ast.If) and truth(self.eval(statement.test, scope)):
-                    self._run_tolerantly(statement.body, scope)
+                    self.run_tolerantly(statement.body, scope)
                 elif isinstance(statement, ast.If):
-                    self._run_tolerantly(statement.orelse, scope)
+                    self.run_tolerantly(statement.orelse, scope)
                 elif isinstance(statement, ast.Try):
                     # What stands in `try` at this level are imports, which succeed where ATK runs.
-                    self._run_tolerantly([*statement.body, *statement.orelse, *statement.finalbody], scope)
+                    self.run_tolerantly([*statement.body, *statement.orelse, *statement.finalbody], scope)
                 else:
                     self.execute(statement, scope)
             except CannotFollow as stop:
@@ -110,7 +102,7 @@ class Interpreter(Evaluator):
             old = self.attribute(store, node.target.attr)
         else:
             store, index = self.eval(node.target.value, scope), self.index(node.target.slice, scope)
-            old = self.call(HostFunction("getitem", _get_item), [store, index])
+            old = self.guard(subscript, store, index, self.budget)
         self.at = node
         new = self._in_place(type(node.op), old, self.eval(node.value, scope))
         if isinstance(node.target, ast.Name):
@@ -167,8 +159,7 @@ class Interpreter(Evaluator):
         elif type(container) in {list, dict}:
             measure(index)
             container[index] = value
-            if len(container) > MAX_ITEMS:
-                raise CannotFollow("a container of far too many items")
+            self.budget.limit(len(container))
         else:
             raise TypeError("item assignment is not supported")
 
@@ -207,18 +198,18 @@ class Interpreter(Evaluator):
                 return signal
         return self.run(node.orelse, scope)
 
-    def _return(self, node: ast.Return, scope: Scope) -> _Return:
-        return _Return(None if node.value is None else self.eval(node.value, scope))
+    def _return(self, node: ast.Return, scope: Scope) -> Return:
+        return Return(None if node.value is None else self.eval(node.value, scope))
 
     def _assert(self, node: ast.Assert, scope: Scope) -> None:
         if not truth(self.eval(node.test, scope)):
             raise PluginRaise(ExceptionValue(AssertionError), node.lineno)
 
     def _global(self, node: ast.Global, scope: Scope) -> None:
-        scope.outside.update(node.names)
+        scope.module_names.update(node.names)
 
     def _nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
-        scope.outer.update(node.names)
+        scope.outer_names.update(node.names)
 
     def _import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
@@ -281,85 +272,6 @@ class Interpreter(Evaluator):
             raise CannotFollow("`except` with that class")
         return issubclass(value.kind, wanted.host)
 
-    # -- functions and classes -----------------------------------------------------------------------------------------
-
-    def make_function(self, node: Any, scope: Scope) -> FunctionValue:
-        parameters = node.args
-        return FunctionValue(
-            node,
-            scope,
-            [self.eval(d, scope) for d in parameters.defaults],
-            {
-                a.arg: self.eval(d, scope)
-                for a, d in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
-                if d is not None
-            },
-        )
-
-    def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
-        value: Any = self.make_function(node, scope)
-        for decorator in reversed(node.decorator_list):
-            name = decorator.id if isinstance(decorator, ast.Name) else ""
-            binding = {"staticmethod": "static", "classmethod": "class", "property": "property"}.get(name)
-            if binding and isinstance(value, FunctionValue):
-                value.binding = binding
-            else:
-                value = self.call(self.eval(decorator, scope), [value])
-        scope.bind(node.name, value)
-
-    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        bases = [self.eval(base, scope) for base in node.bases]
-        if node.keywords or not all(isinstance(b, ClassValue | ExceptionType) for b in bases):
-            raise CannotFollow(f"the base of class `{node.name}`", node.lineno, node.col_offset + 1)
-        host = next((b.host for b in bases if isinstance(b, ExceptionType)), None)
-        inherited = next((b.exception for b in bases if isinstance(b, ClassValue) and b.exception), None)
-        kept = tuple(b for b in bases if isinstance(b, ClassValue))
-        cls = ClassValue(node.name, kept, exception=host or inherited, node=node)
-        inner = Scope(scope)
-        self._run_tolerantly(node.body, inner)
-        for value in inner.names.values():
-            function = value.call if isinstance(value, HostFunction) else value
-            if isinstance(function, FunctionValue):
-                function.owner = cls
-                function.scope = scope
-        cls.attributes.update(inner.names)
-        result: Any = cls
-        for decorator in reversed(node.decorator_list):
-            result = self.call(self.eval(decorator, scope), [result])
-        scope.bind(node.name, result)
-
-    def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
-        if self.depth >= MAX_DEPTH:
-            raise CannotFollow(f"more than {MAX_DEPTH} nested calls", self.line)
-        scope = Scope(function.scope, function)
-        self._bind_arguments(function, args, named, scope)
-        self.depth += 1
-        try:
-            if isinstance(function.node, ast.Lambda):
-                return self.eval(function.node.body, scope)
-            signal = self.run(function.node.body, scope)
-        finally:
-            self.depth -= 1
-        return signal.value if isinstance(signal, _Return) else None
-
-    def _bind_arguments(self, function: FunctionValue, args: list[Any], named: dict[str, Any], scope: Scope) -> None:
-        parameters = function.node.args
-        names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-        values = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
-        values.update(function.kw_defaults)
-        values.update(zip(names, args, strict=False))
-        rest = {k: v for k, v in named.items() if k not in {*names, *(a.arg for a in parameters.kwonlyargs)}}
-        values.update((k, v) for k, v in named.items() if k not in rest)
-        if parameters.vararg is not None:
-            values[parameters.vararg.arg] = tuple(args[len(names) :])
-        if parameters.kwarg is not None:
-            values[parameters.kwarg.arg] = rest
-        missing = [n for n in (*names, *(a.arg for a in parameters.kwonlyargs)) if n not in values]
-        surplus = (parameters.vararg is None and len(args) > len(names)) or (parameters.kwarg is None and rest)
-        if missing or surplus:
-            raise PluginRaise(ExceptionValue(TypeError, (f"wrong arguments for {function.name}()",)), self.line)
-        scope.names.update(values)
-
 
 _STATEMENTS: dict[type, Any] = {
     ast.Expr: Interpreter._expression,
@@ -381,15 +293,9 @@ _STATEMENTS: dict[type, Any] = {
     ast.ImportFrom: Interpreter._import_from,
     ast.Raise: Interpreter._raise,
     ast.Try: Interpreter._try,
-    ast.FunctionDef: Interpreter._function,
-    ast.ClassDef: Interpreter._class,
+    ast.FunctionDef: Interpreter.define_function,
+    ast.ClassDef: Interpreter.define_class,
 }
-
-
-def _get_item(ev: Evaluator, container: Any, index: Any) -> Any:
-    from opscan.shapes.operations import subscript
-
-    return subscript(container, index, ev.budget)
 
 
 def _delete_item(container: Any, index: Any) -> None:

@@ -5,11 +5,11 @@ Every function takes the evaluator first: iterating, calling back and sizes go t
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterator
+import ast
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.operations import describe, format_value, subscript, to_text, truth
+from opscan.shapes.operations import describe, format_value, to_text, truth
 from opscan.shapes.stops import MAX_BITS, CannotFollow
 from opscan.shapes.values import (
     BoundMethod,
@@ -26,7 +26,7 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.evaluator import Evaluator
+    from opscan.shapes.machine import Machine
 
 _MISSING = object()
 
@@ -51,70 +51,69 @@ EXCEPTIONS = (
 )
 
 
-def _len(ev: Evaluator, value: Any) -> int:
+def _len(_: Machine, value: Any) -> int:
     if isinstance(value, Instance | Record | Silent):
         raise CannotFollow(f"`len` of {describe(value)}")
     return len(value)
 
 
-def _range(ev: Evaluator, *bounds: Any) -> range:
+def _range(_: Machine, *bounds: Any) -> range:
     return range(*bounds)
 
 
-def _extreme(name: str) -> Any:
-    def extreme(ev: Evaluator, *args: Any, key: Any = None, default: Any = _MISSING) -> Any:
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def extreme(ev: Machine, *args: Any, key: Any = None, default: Any = _MISSING) -> Any:
         values = ev.items(args[0]) if len(args) == 1 else list(args)
         if not values and default is not _MISSING:
             return default
         ev.budget.charge(len(values))
         for value in values:
             measure(value)
-        choose = builtins.min if name == "min" else builtins.max
         return choose(values, key=ev.callback(key)) if key is not None else choose(values)
 
     return extreme
 
 
-def _sum(ev: Evaluator, values: Any, start: Any = 0) -> Any:
+def _sum(ev: Machine, values: Any, start: Any = 0) -> Any:
     total = start
     for value in ev.items(values):
-        total = ev.add(total, value)
+        total = ev.operate(ast.Add, total, value)
     return total
 
 
-def _any(ev: Evaluator, values: Any) -> bool:
+def _any(ev: Machine, values: Any) -> bool:
     return any(truth(v) for v in ev.iterate(values))
 
 
-def _all(ev: Evaluator, values: Any) -> bool:
+def _all(ev: Machine, values: Any) -> bool:
     return all(truth(v) for v in ev.iterate(values))
 
 
-def _sorted(ev: Evaluator, values: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+def _sorted(ev: Machine, values: Any, key: Any = None, reverse: Any = False) -> list[Any]:
     return ev.sort(ev.items(values), key=key, reverse=reverse)
 
 
-def _reversed(ev: Evaluator, values: Any) -> list[Any]:
+def _reversed(ev: Machine, values: Any) -> list[Any]:
     return ev.items(values)[::-1]
 
 
-def _enumerate(ev: Evaluator, values: Any, start: int = 0) -> list[tuple[int, Any]]:
+def _enumerate(ev: Machine, values: Any, start: int = 0) -> list[tuple[int, Any]]:
     return list(enumerate(ev.items(values), start))
 
 
-def _zip(ev: Evaluator, *columns: Any, strict: bool = False) -> list[tuple[Any, ...]]:
+def _zip(ev: Machine, *columns: Any, strict: bool = False) -> list[tuple[Any, ...]]:
     return list(zip(*(ev.items(c) for c in columns), strict=strict))
 
 
-def _map(ev: Evaluator, function: Any, *columns: Any) -> list[Any]:
+def _map(ev: Machine, function: Any, *columns: Any) -> list[Any]:
     return [ev.call(function, list(row)) for row in zip(*(ev.items(c) for c in columns), strict=False)]
 
 
-def _filter(ev: Evaluator, function: Any, values: Any) -> list[Any]:
+def _filter(ev: Machine, function: Any, values: Any) -> list[Any]:
     return [v for v in ev.items(values) if truth(v if function is None else ev.call(function, [v]))]
 
 
-def _isinstance(ev: Evaluator, value: Any, wanted: Any) -> bool:
+def _isinstance(ev: Machine, value: Any, wanted: Any) -> bool:
     if type(wanted) is tuple:
         return any(_isinstance(ev, value, w) for w in wanted)
     if isinstance(wanted, TypeValue):
@@ -126,21 +125,21 @@ def _isinstance(ev: Evaluator, value: Any, wanted: Any) -> bool:
     raise CannotFollow("`isinstance` with that type")
 
 
-def _type(ev: Evaluator, value: Any) -> Any:
+def _type(_: Machine, value: Any) -> Any:
     kinds = {t.host: t for t in TYPES.values()}
     if type(value) not in kinds:
         raise CannotFollow(f"`type` of {describe(value)}")
     return kinds[type(value)]
 
 
-def _int(ev: Evaluator, value: Any = 0, base: Any = _MISSING) -> int:
+def _int(_: Machine, value: Any = 0, base: Any = _MISSING) -> int:
     if type(value) is str and len(value) > MAX_BITS // 4:
         raise CannotFollow("`int` of a huge text")
     _plain(value, "int")
     return int(value) if base is _MISSING else int(value, base)
 
 
-def _float(ev: Evaluator, value: Any = 0.0) -> float:
+def _float(_: Machine, value: Any = 0.0) -> float:
     _plain(value, "float")
     return float(value)
 
@@ -150,85 +149,77 @@ def _plain(value: Any, name: str) -> None:
         raise CannotFollow(f"`{name}` of {describe(value)}")
 
 
-def _str(ev: Evaluator, value: Any = "") -> str:
+def _str(ev: Machine, value: Any = "") -> str:
     return to_text(value, ev.budget)
 
 
-def _repr(ev: Evaluator, value: Any) -> str:
+def _repr(ev: Machine, value: Any) -> str:
     return repr(value) if type(value) is str else to_text(value, ev.budget)
 
 
-def _bool(ev: Evaluator, value: Any = False) -> bool:
+def _bool(_: Machine, value: Any = False) -> bool:
     return truth(value)
 
 
-def _list(ev: Evaluator, values: Any = ()) -> list[Any]:
+def _list(ev: Machine, values: Any = ()) -> list[Any]:
     return list(ev.items(values))
 
 
-def _tuple(ev: Evaluator, values: Any = ()) -> tuple[Any, ...]:
+def _tuple(ev: Machine, values: Any = ()) -> tuple[Any, ...]:
     return tuple(ev.items(values))
 
 
-def _set(ev: Evaluator, values: Any = ()) -> set[Any]:
+def _set(ev: Machine, values: Any = ()) -> set[Any]:
     measure(values)
     return set(ev.items(values))
 
 
-def _frozenset(ev: Evaluator, values: Any = ()) -> frozenset[Any]:
+def _frozenset(ev: Machine, values: Any = ()) -> frozenset[Any]:
     return frozenset(_set(ev, values))
 
 
-def _dict(ev: Evaluator, values: Any = (), **named: Any) -> dict[Any, Any]:
+def _dict(ev: Machine, values: Any = (), **named: Any) -> dict[Any, Any]:
     ev.budget.charge(len(named))
     return dict(values if type(values) is dict else [tuple(ev.items(v)) for v in ev.items(values)], **named)
 
 
-def _round(ev: Evaluator, value: Any, digits: Any = None) -> Any:
-    return round(value, digits)
+def _pow(ev: Machine, base: Any, exponent: Any, modulus: Any = None) -> Any:
+    return ev.operate(ast.Pow, base, exponent) if modulus is None else pow(base, exponent, modulus)
 
 
-def _pow(ev: Evaluator, base: Any, exponent: Any, modulus: Any = None) -> Any:
-    return ev.power(base, exponent) if modulus is None else pow(base, exponent, modulus)
-
-
-def _iter(ev: Evaluator, values: Any) -> Iterator[Any]:
+def _iter(ev: Machine, values: Any) -> Iterator[Any]:
     return (v for v in ev.items(values))
 
 
-def _next(ev: Evaluator, values: Any, default: Any = _MISSING) -> Any:
+def _next(_: Machine, values: Any, default: Any = _MISSING) -> Any:
     if type(values) is not _GENERATOR:
         raise CannotFollow(f"`next` of {describe(values)}")
     return next(values) if default is _MISSING else next(values, default)
 
 
-def _getattr(ev: Evaluator, value: Any, name: str, default: Any = _MISSING) -> Any:
+def _getattr(ev: Machine, value: Any, name: str, default: Any = _MISSING) -> Any:
     if default is not _MISSING and not ev.has_attribute(value, name):
         return default
     return ev.attribute(value, name)
 
 
-def _hasattr(ev: Evaluator, value: Any, name: str) -> bool:
+def _hasattr(ev: Machine, value: Any, name: str) -> bool:
     return ev.has_attribute(value, name)
 
 
-def _setattr(ev: Evaluator, value: Any, name: str, new: Any) -> None:
+def _setattr(ev: Machine, value: Any, name: str, new: Any) -> None:
     ev.set_attribute(value, name, new)
 
 
-def _callable(ev: Evaluator, value: Any) -> bool:
+def _callable(_: Machine, value: Any) -> bool:
     return isinstance(value, FunctionValue | HostFunction | BoundMethod | ClassValue | TypeValue | RecordType)
 
 
-def _getitem(ev: Evaluator, container: Any, index: Any) -> Any:
-    return subscript(container, index, ev.budget)
-
-
-def _format(ev: Evaluator, value: Any, spec: str = "") -> str:
+def _format(ev: Machine, value: Any, spec: str = "") -> str:
     return format_value(value, spec, ev.budget)
 
 
-def _nothing(ev: Evaluator, *args: Any, **named: Any) -> None:
+def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
@@ -250,44 +241,38 @@ TYPES: dict[str, TypeValue] = {
     )
 }
 
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "len": _len,
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "sum": _sum,
+    "any": _any,
+    "all": _all,
+    "sorted": _sorted,
+    "reversed": _reversed,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": _filter,
+    "isinstance": _isinstance,
+    "type": _type,
+    "pow": _pow,
+    "repr": _repr,
+    "format": _format,
+    "iter": _iter,
+    "next": _next,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "callable": _callable,
+    "print": _nothing,
+}
+_PURE: tuple[Callable[..., Any], ...] = (abs, divmod, round, chr, ord, bin, hex)
+
 BUILTINS: dict[str, Any] = {
     **TYPES,
     **{e.__name__: ExceptionType(e) for e in EXCEPTIONS},
+    **{name: HostFunction(name, function) for name, function in _FUNCTIONS.items()},
+    **{function.__name__: HostFunction(function.__name__, function, pure=True) for function in _PURE},
     "object": ClassValue("object"),
-    **{
-        name: HostFunction(name, function)
-        for name, function in (
-            ("len", _len),
-            ("min", _extreme("min")),
-            ("max", _extreme("max")),
-            ("sum", _sum),
-            ("any", _any),
-            ("all", _all),
-            ("sorted", _sorted),
-            ("reversed", _reversed),
-            ("enumerate", _enumerate),
-            ("zip", _zip),
-            ("map", _map),
-            ("filter", _filter),
-            ("isinstance", _isinstance),
-            ("type", _type),
-            ("abs", lambda ev, value: abs(value)),
-            ("divmod", lambda ev, a, b: divmod(a, b)),
-            ("round", _round),
-            ("pow", _pow),
-            ("repr", _repr),
-            ("format", _format),
-            ("iter", _iter),
-            ("next", _next),
-            ("getattr", _getattr),
-            ("hasattr", _hasattr),
-            ("setattr", _setattr),
-            ("callable", _callable),
-            ("chr", lambda ev, code: chr(code)),
-            ("ord", lambda ev, char: ord(char)),
-            ("bin", lambda ev, number: bin(number)),
-            ("hex", lambda ev, number: hex(number)),
-            ("print", _nothing),
-        )
-    },
 }

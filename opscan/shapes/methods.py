@@ -9,93 +9,41 @@ from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import measure
 
 if TYPE_CHECKING:
-    from opscan.shapes.evaluator import Evaluator
+    from opscan.shapes.machine import Machine
 
-_SET_METHODS = frozenset(
-    [
-        "add",
-        "discard",
-        "remove",
-        "pop",
-        "union",
-        "intersection",
-        "difference",
-        "symmetric_difference",
-        "issubset",
-        "issuperset",
-        "isdisjoint",
-        "update",
-        "difference_update",
-        "intersection_update",
-        "copy",
-        "clear",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SET_METHODS = _words(
+    "add discard remove pop union intersection difference symmetric_difference issubset issuperset isdisjoint update "
+    "difference_update intersection_update copy clear"
 )
 
 METHODS: dict[type, frozenset[str]] = {
-    list: frozenset(
-        ["append", "extend", "insert", "pop", "remove", "clear", "copy", "index", "count", "reverse", "sort"]
-    ),
-    tuple: frozenset({"index", "count"}),
-    dict: frozenset(["get", "items", "keys", "values", "pop", "popitem", "setdefault", "update", "copy", "clear"]),
+    list: _words("append extend insert pop remove clear copy index count reverse sort"),
+    tuple: _words("index count"),
+    dict: _words("get items keys values pop popitem setdefault update copy clear"),
     set: _SET_METHODS,
-    frozenset: _SET_METHODS - {"add", "discard", "remove", "pop", "update", "clear"},
-    str: frozenset(
-        [
-            "lower",
-            "upper",
-            "strip",
-            "lstrip",
-            "rstrip",
-            "split",
-            "rsplit",
-            "join",
-            "startswith",
-            "endswith",
-            "replace",
-            "count",
-            "find",
-            "rfind",
-            "index",
-            "title",
-            "capitalize",
-            "isdigit",
-            "isalpha",
-            "isalnum",
-            "isupper",
-            "islower",
-            "removeprefix",
-            "removesuffix",
-            "partition",
-            "rpartition",
-            "zfill",
-            "ljust",
-            "rjust",
-            "center",
-            "splitlines",
-            "swapcase",
-            "casefold",
-            "format",
-        ]
+    frozenset: _SET_METHODS - _words("add discard remove pop update clear"),
+    str: _words(
+        "lower upper strip lstrip rstrip split rsplit join startswith endswith replace count find rfind index title "
+        "capitalize isdigit isalpha isalnum isupper islower removeprefix removesuffix partition rpartition zfill ljust "
+        "rjust center splitlines swapcase casefold format"
     ),
-    int: frozenset({"bit_length"}),
-    float: frozenset({"is_integer"}),
-    range: frozenset({"index", "count"}),
+    int: _words("bit_length"),
+    float: _words("is_integer"),
+    range: _words("index count"),
 }
 
-_CHANGES_SIZE = frozenset({"extend", "update", "union", "symmetric_difference"})
-_TAKES_CONTAINERS = _CHANGES_SIZE | {
-    "difference",
-    "intersection",
-    "issubset",
-    "issuperset",
-    "isdisjoint",
-    "difference_update",
-    "intersection_update",
-}
+_TAKES_CONTAINERS = _words(
+    "extend update union symmetric_difference difference intersection issubset issuperset isdisjoint "
+    "difference_update intersection_update"
+)
 
 
-def call_method(ev: Evaluator, receiver: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+def call_method(ev: Machine, receiver: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
     """`receiver.name(*args, **named)` for a whitelisted method of a plain value."""
     kind = type(receiver)
     if name not in METHODS.get(kind, ()):
@@ -122,7 +70,7 @@ def call_method(ev: Evaluator, receiver: Any, name: str, args: list[Any], named:
     return list(result) if kind is dict and name in {"items", "keys", "values"} else result
 
 
-def _call_text(ev: Evaluator, receiver: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+def _call_text(ev: Machine, receiver: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:
     if name == "format":
         return format_text(receiver, args, named, ev.budget)
     if name == "join":

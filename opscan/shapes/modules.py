@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import ast
 import itertools
 import json
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opscan.shapes.library import TYPES
@@ -25,15 +25,101 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.evaluator import Evaluator
+    from opscan.shapes.machine import Machine
 
-_Call = Callable[..., Any]
+
+def import_module(ev: Machine, path: str) -> Any:
+    """What `import path` binds; modules that are not followed stop the plugin where they are used."""
+    if path not in ev.modules:
+        ev.modules[path] = _load(ev, path)
+    return ev.modules[path]
+
+
+def import_name(ev: Machine, path: str, name: str) -> Any:
+    """What `from path import name` binds."""
+    if path.split(".", maxsplit=1)[0] == "atk":
+        return _atk_name(ev, name)
+    module = import_module(ev, path)
+    if isinstance(module, Silent):
+        return module
+    if isinstance(module, Poison):
+        return Poison(f"{path}.{name}")
+    try:
+        return module_attribute(module, name)
+    except CannotFollow as stop:
+        return Poison(stop.construct)
+
+
+def module_attribute(module: ModuleValue | RandomSource, name: str) -> Any:
+    """`module.name`. Raises CannotFollow where it is not followed."""
+    if isinstance(module, RandomSource):
+        return _random_function(module, name)
+    found = module.names.get(name)
+    if found is None:
+        raise CannotFollow(f"`{module.name}.{name}`")
+    return found
+
+
+def _load(ev: Machine, path: str) -> Any:
+    shared = RandomSource(ev.rng, shared=True)
+    if path == "random":
+        return shared
+    if path in {"logging", "warnings", "loguru"}:
+        return Silent()
+    if path == "numpy":
+        return ModuleValue(path, {**_NUMPY, "random": _numpy_random(shared)})
+    if path == "numpy.random":
+        return _numpy_random(shared)
+    return ModuleValue(path, _MODULES[path]) if path in _MODULES else Poison(path)
+
+
+def _atk_name(ev: Machine, name: str) -> Any:
+    """A name imported from the package `atk`: base classes, records, the registry; loggers are silent."""
+    if name == "GENERATOR_REGISTRY":
+        return ModuleValue(name, {"register": HostFunction("register", ev.register, pure=True)})
+    if name in RECORD_TYPES:
+        return RECORD_TYPES[name]
+    if name.endswith("Generator"):
+        return BASE_GENERATOR
+    return Silent() if "log" in name.lower() else Poison(f"atk's {name}")
 
 
 # -- random ------------------------------------------------------------------------------------------------------------
 
+_PLAIN_DRAWS = frozenset(
+    ("random", "randint", "uniform", "randrange", "gauss", "normalvariate", "triangular", "betavariate", "expovariate")
+)
 
-def _population(ev: Evaluator, values: Any) -> Any:
+
+def _random_function(source: RandomSource, name: str) -> HostFunction:
+    """`random.<name>` drawing from `source`."""
+    if name == "Random" and source.shared:
+        return HostFunction("random.Random", _own_random)
+    if name not in _PLAIN_DRAWS and name not in _DRAWS:
+        raise CannotFollow(f"`random.{name}`")
+
+    def draw(ev: Machine, *args: Any, **named: Any) -> Any:
+        ev.drew |= source.shared and name != "seed"
+        if name in _PLAIN_DRAWS:
+            return getattr(source.rng, name)(*args, **named)
+        return _DRAWS[name](source.rng, ev, *args, **named)
+
+    return HostFunction(f"random.{name}", draw)
+
+
+def _own_random(ev: Machine, seed: Any = None) -> RandomSource:
+    if seed is None:
+        return RandomSource(random.Random(ev.rng.getrandbits(64)), shared=True)
+    return RandomSource(random.Random(_plain_seed(seed)))
+
+
+def _plain_seed(seed: Any) -> Any:
+    if type(seed) not in {int, str, float}:
+        raise CannotFollow("a random seed that is no number")
+    return seed
+
+
+def _population(ev: Machine, values: Any) -> Any:
     return values if type(values) in {list, tuple, str, range} else ev.items(values)
 
 
@@ -43,75 +129,43 @@ def _count(k: Any) -> int:
     return int(k)
 
 
-def _sample(rng: random.Random, ev: Evaluator, population: Any, k: int) -> list[Any]:
-    return rng.sample(_population(ev, population), _count(k))
+def _choice(rng: random.Random, ev: Machine, values: Any) -> Any:
+    return rng.choice(_population(ev, values))
 
 
-def _choices(
-    rng: random.Random, ev: Evaluator, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
-) -> list[Any]:
-    return rng.choices(_population(ev, population), weights, cum_weights=cum_weights, k=_count(k))
+def _sample(rng: random.Random, ev: Machine, population: Any, k: int) -> list[Any]:
+    ev.budget.charge(_count(k))
+    return rng.sample(_population(ev, population), k)
 
 
-def _shuffle(rng: random.Random, ev: Evaluator, values: Any) -> None:
+def _choices(rng: random.Random, ev: Machine, population: Any, weights: Any = None, **named: Any) -> list[Any]:
+    ev.budget.charge(_count(named.get("k", 1)))
+    return rng.choices(_population(ev, population), weights, **named)
+
+
+def _shuffle(rng: random.Random, ev: Machine, values: Any) -> None:
     ev.budget.charge(len(values))
     rng.shuffle(values)
 
 
-def _randint(rng: random.Random, ev: Evaluator, low: Any, high: Any) -> int:
-    return rng.randint(low, high)
-
-
-def _getrandbits(rng: random.Random, ev: Evaluator, bits: int) -> int:
+def _getrandbits(rng: random.Random, _: Machine, bits: int) -> int:
     if bits > MAX_BITS:
-        raise CannotFollow(f"`getrandbits({bits})`")
+        raise CannotFollow("`random.getrandbits` with far too many bits")
     return rng.getrandbits(bits)
 
 
-def _seed(rng: random.Random, ev: Evaluator, value: Any = None, *_: Any) -> None:
-    if type(value) not in {int, str, float}:
-        raise CannotFollow("`random.seed` without a plain seed")
-    rng.seed(value)
+def _seed(rng: random.Random, _: Machine, value: Any = None) -> None:
+    rng.seed(_plain_seed(value))
 
 
-_RANDOM: dict[str, _Call] = {
-    "random": lambda rng, ev: rng.random(),
-    "randint": _randint,
-    "choice": lambda rng, ev, values: rng.choice(_population(ev, values)),
+_DRAWS: dict[str, Callable[..., Any]] = {
+    "choice": _choice,
     "choices": _choices,
     "sample": _sample,
     "shuffle": _shuffle,
-    "uniform": lambda rng, ev, low, high: rng.uniform(low, high),
-    "randrange": lambda rng, ev, *bounds: rng.randrange(*bounds),
     "getrandbits": _getrandbits,
-    "gauss": lambda rng, ev, mu=0.0, sigma=1.0: rng.gauss(mu, sigma),
-    "normalvariate": lambda rng, ev, mu=0.0, sigma=1.0: rng.normalvariate(mu, sigma),
-    "triangular": lambda rng, ev, *bounds: rng.triangular(*bounds),
-    "betavariate": lambda rng, ev, a, b: rng.betavariate(a, b),
-    "expovariate": lambda rng, ev, rate=1.0: rng.expovariate(rate),
     "seed": _seed,
 }
-
-
-def random_function(source: RandomSource, name: str) -> HostFunction | None:
-    """`random.<name>` drawing from `source`, None where it is not followed."""
-    function = _RANDOM.get(name)
-    if function is None:
-        return None
-
-    def call(ev: Evaluator, *args: Any, **named: Any) -> Any:
-        ev.drew |= source.shared and name != "seed"
-        return function(source.rng, ev, *args, **named)
-
-    return HostFunction(f"random.{name}", call)
-
-
-def _own_random(ev: Evaluator, seed: Any = None) -> RandomSource:
-    if seed is None:
-        return RandomSource(random.Random(ev.rng.getrandbits(64)), shared=True)
-    if type(seed) not in {int, str, float}:
-        raise CannotFollow("`random.Random` without a plain seed")
-    return RandomSource(random.Random(seed))
 
 
 # -- numpy, scalar forms -----------------------------------------------------------------------------------------------
@@ -120,182 +174,143 @@ def _own_random(ev: Evaluator, seed: Any = None) -> RandomSource:
 def _numpy_random(source: RandomSource) -> ModuleValue:
     rng = source.rng
 
-    def scalar(name: str, draw: _Call) -> HostFunction:
-        def call(ev: Evaluator, *args: Any, size: Any = None, **named: Any) -> Any:
+    def scalar(name: str, draw: Callable[..., Any]) -> HostFunction:
+        def call(ev: Machine, *args: Any, size: Any = None, **named: Any) -> Any:
             if size is not None:
                 raise CannotFollow(f"`np.random.{name}` with a size")
-            ev.drew = True
-            return draw(ev, *args, **named)
+            ev.drew |= name != "seed"
+            return draw(*args, **named)
 
         return HostFunction(f"np.random.{name}", call)
 
-    def randint(ev: Evaluator, low: int, high: Any = None, dtype: Any = None) -> int:
+    def randint(low: int, high: int | None = None) -> int:
         return rng.randrange(low) if high is None else rng.randrange(low, high)
 
-    def choice(ev: Evaluator, values: Any, replace: Any = True, p: Any = None) -> Any:
-        if type(values) is int:
-            values = range(values)
-        return rng.choices(_population(ev, values), p)[0]
+    def choice(values: Any, p: Any = None) -> Any:
+        population = range(values) if type(values) is int else values
+        if type(population) not in {range, list, tuple}:
+            raise CannotFollow("`np.random.choice` from that value")
+        return rng.choices(population, p)[0]
 
-    def uniform(ev: Evaluator, low: float = 0.0, high: float = 1.0) -> float:
+    def uniform(low: float = 0.0, high: float = 1.0) -> float:
         return rng.uniform(low, high)
 
-    def plain(ev: Evaluator) -> float:
-        return rng.random()
-
-    def seed(ev: Evaluator, value: Any) -> None:
-        _seed(rng, ev, value)
-
-    draws = {"randint": randint, "choice": choice, "uniform": uniform, "rand": plain, "random": plain}
-    names = {name: scalar(name, draw) for name, draw in draws.items()}
-    return ModuleValue("numpy.random", {**names, "seed": HostFunction("np.random.seed", seed)})
+    draws: dict[str, Callable[..., Any]] = {
+        "randint": randint,
+        "choice": choice,
+        "uniform": uniform,
+        "rand": rng.random,
+        "random": rng.random,
+        "seed": lambda seed: rng.seed(_plain_seed(seed)),
+    }
+    return ModuleValue("np.random", {name: scalar(name, draw) for name, draw in draws.items()})
 
 
 # -- mathematics -------------------------------------------------------------------------------------------------------
 
-_MATH = [
-    "sqrt",
-    "ceil",
-    "floor",
-    "trunc",
-    "fabs",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "exp",
-    "exp2",
-    "pow",
-    "gcd",
-    "lcm",
-    "isqrt",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "copysign",
-    "fmod",
-    "hypot",
-    "sin",
-    "cos",
-    "tan",
-    "tanh",
-    "sinh",
-    "cosh",
-    "atan",
-    "asin",
-    "acos",
-    "atan2",
-    "degrees",
-    "radians",
-    "fsum",
-    "dist",
-]
 
-
-def _math_function(name: str) -> HostFunction:
+def _number_function(module: str, name: str) -> HostFunction:
     function = getattr(math, name)
 
-    def call(ev: Evaluator, *args: Any) -> Any:
-        plain = [ev.items(a) if name in {"fsum", "dist"} else a for a in args]
-        if any(isinstance(a, Silent | Record) for a in plain):
-            raise CannotFollow(f"`math.{name}` of that value")
-        return function(*plain)
+    def call(*args: Any) -> Any:
+        if any(type(a) not in {int, float, bool} for a in args):
+            raise CannotFollow(f"`{module}.{name}` of something that is no number")
+        return function(*args)
 
-    return HostFunction(f"math.{name}", call)
-
-
-def _prod(ev: Evaluator, values: Any, *, start: Any = 1, **_: Any) -> Any:
-    total = start
-    for value in ev.items(values):
-        total = ev.multiply(total, value)
-    return total
+    return HostFunction(f"{module}.{name}", call, pure=True)
 
 
-def _small(name: str) -> HostFunction:
+def _small_function(name: str) -> HostFunction:
     function = getattr(math, name)
 
-    def call(ev: Evaluator, *args: Any) -> Any:
+    def call(*args: Any) -> Any:
         if any(type(a) is not int or a > 500 for a in args):
             raise CannotFollow(f"`math.{name}` of more than 500")
         return function(*args)
 
-    return HostFunction(f"math.{name}", call)
+    return HostFunction(f"math.{name}", call, pure=True)
 
 
-def _math_names() -> dict[str, Any]:
-    functions = {name: _math_function(name) for name in _MATH if hasattr(math, name)}
-    small = {name: _small(name) for name in ("factorial", "comb", "perm")}
-    constants = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-    return {**functions, **small, **constants, "prod": HostFunction("math.prod", _prod)}
+def _prod(ev: Machine, values: Any, *, start: Any = 1) -> Any:
+    total = start
+    for value in ev.items(values):
+        total = ev.operate(ast.Mult, total, value)
+    return total
 
 
-def _numpy_names(source: RandomSource) -> dict[str, Any]:
-    names = {n: _math_function(n) for n in ("sqrt", "ceil", "floor", "log", "log2", "log10", "exp", "isnan", "isinf")}
-    integers = ("int8", "int16", "int32", "int64", "uint8", "integer")
-    floats = ("float16", "float32", "float64", "floating")
-    return {
-        **names,
-        **{n: HostFunction(f"np.{n}", TYPES["int"].construct) for n in integers},
-        **{n: HostFunction(f"np.{n}", TYPES["float"].construct) for n in floats},
-        **{n: Poison(f"np.{n}") for n in ("array", "ndarray", "zeros", "ones")},
-        "prod": HostFunction("np.prod", _prod),
-        "inf": math.inf,
-        "pi": math.pi,
-        "nan": math.nan,
-        "random": _numpy_random(source),
-    }
+_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+_NUMBER_FUNCTIONS = (
+    *("sqrt", "ceil", "floor", "trunc", "fabs", "log", "log2", "log10", "log1p", "exp", "pow", "gcd", "lcm", "isqrt"),
+    *("isnan", "isinf", "isfinite", "copysign", "fmod", "hypot", "sin", "cos", "tan", "tanh"),
+)
+_MATH: dict[str, Any] = {
+    **{name: _number_function("math", name) for name in _NUMBER_FUNCTIONS},
+    **{name: _small_function(name) for name in ("factorial", "comb", "perm")},
+    **_CONSTANTS,
+    "prod": HostFunction("math.prod", _prod),
+}
+_NUMPY_FUNCTIONS = ("sqrt", "ceil", "floor", "log", "log2", "log10", "exp", "isnan", "isinf")
+_NUMPY: dict[str, Any] = {
+    **{name: _number_function("np", name) for name in _NUMPY_FUNCTIONS},
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "integer"), TYPES["int"]),
+    **dict.fromkeys(("float64", "floating"), TYPES["float"]),
+    **_CONSTANTS,
+    "prod": HostFunction("np.prod", _prod),
+}
 
 
 # -- copies, iteration, text -------------------------------------------------------------------------------------------
 
 
-def _copy(ev: Evaluator, value: Any) -> Any:
+def _copy(ev: Machine, value: Any) -> Any:
     if isinstance(value, Record):
         return Record(value.kind, dict(value.fields))
     if type(value) in {list, dict, set}:
         ev.budget.charge(len(value))
-        return copy.copy(value)
+        return value.copy()
     return deep_copy(value)
 
 
-def _deepcopy(ev: Evaluator, value: Any) -> Any:
+def _deepcopy(ev: Machine, value: Any) -> Any:
     ev.budget.left -= measure(value)
     return deep_copy(value)
 
 
-def _dumps(ev: Evaluator, value: Any, **named: Any) -> str:
+def _dumps(ev: Machine, value: Any, **named: Any) -> str:
     ev.budget.left -= measure(value) >> 2
-    options = {k: v for k, v in named.items() if k in {"ensure_ascii", "separators", "sort_keys"}}
-    return json.dumps(value, **options)
+    return json.dumps(value, **{k: v for k, v in named.items() if k in {"ensure_ascii", "separators", "sort_keys"}})
 
 
-def _product(ev: Evaluator, *columns: Any, repeat: int = 1) -> list[Any]:
-    lists = [ev.items(c) for c in columns]
+def _product(ev: Machine, *columns: Any, repeat: int = 1) -> list[Any]:
+    lists = [ev.items(c) for c in columns] * min(repeat, 64)
     total = 1
-    for _ in range(min(repeat, 64)):
-        for values in lists:
-            total *= len(values)
-            ev.budget.charge(total)
-    return list(itertools.product(*lists, repeat=repeat))
+    for values in lists:
+        total *= len(values)
+        ev.budget.charge(total)
+    return list(itertools.product(*lists))
 
 
-def _selections(name: str) -> _Call:
-    def select(ev: Evaluator, values: Any, r: Any = None) -> list[Any]:
-        pool = ev.items(values)
-        size = len(pool) if r is None else r
-        ev.budget.charge(math.comb(len(pool), size) if name == "combinations" else math.perm(len(pool), size))
-        return list(getattr(itertools, name)(pool, size))
-
-    return select
+def _combinations(ev: Machine, values: Any, r: int) -> list[Any]:
+    pool = ev.items(values)
+    ev.budget.charge(math.comb(len(pool), r))
+    return list(itertools.combinations(pool, r))
 
 
-def _chain(ev: Evaluator, *columns: Any) -> list[Any]:
+def _permutations(ev: Machine, values: Any, r: int | None = None) -> list[Any]:
+    pool = ev.items(values)
+    if len(pool) > 100:
+        raise CannotFollow("`permutations` of more than 100 items")
+    ev.budget.charge(math.perm(len(pool), r))
+    return list(itertools.permutations(pool, r))
+
+
+def _chain(ev: Machine, *columns: Any) -> list[Any]:
     joined = [v for c in columns for v in ev.items(c)]
     ev.budget.charge(len(joined))
     return joined
 
 
-def _reduce(ev: Evaluator, function: Any, values: Any, *initial: Any) -> Any:
+def _reduce(ev: Machine, function: Any, values: Any, *initial: Any) -> Any:
     rest = [*initial, *ev.items(values)]
     total = rest[0]
     for value in rest[1:]:
@@ -303,86 +318,37 @@ def _reduce(ev: Evaluator, function: Any, values: Any, *initial: Any) -> Any:
     return total
 
 
-def _cached(ev: Evaluator, *args: Any, **_: Any) -> Any:
+def _cached(*args: Any, **_: Any) -> Any:
     """`functools.lru_cache`, bare or with arguments: the results of the plugin's function by its arguments."""
     if not args or type(args[0]) is int or args[0] is None:
-        return HostFunction("lru_cache", _cached)
+        return HostFunction("lru_cache", _cached, pure=True)
     function, results = args[0], {}
 
-    def call(inner: Evaluator, *arguments: Any) -> Any:
+    def call(ev: Machine, *arguments: Any) -> Any:
         measure(arguments)
         if arguments not in results:
-            results[arguments] = inner.call(function, list(arguments))
+            results[arguments] = ev.call(function, list(arguments))
         return results[arguments]
 
     return HostFunction("cached function", call)
 
 
-# -- ATK ---------------------------------------------------------------------------------------------------------------
+def _functions(**named: Callable[..., Any]) -> Mapping[str, HostFunction]:
+    return {name: HostFunction(name, function) for name, function in named.items()}
 
 
-def _atk_name(ev: Evaluator, name: str) -> Any:
-    """A name imported from the package `atk`: base classes, records, the registry; loggers are silent."""
-    if name == "GENERATOR_REGISTRY":
-        return ModuleValue(name, {"register": HostFunction("register", ev.register)})
-    if name in RECORD_TYPES:
-        return RECORD_TYPES[name]
-    if name.endswith("Generator"):
-        return BASE_GENERATOR
-    return Silent() if "log" in name.lower() else Poison(f"atk {name}")
-
-
-def import_module(ev: Evaluator, path: str) -> Any:
-    """What `import path` binds; modules that are not followed stop the plugin where they are used."""
-    if path not in ev.modules:
-        ev.modules[path] = _load(ev, path)
-    return ev.modules[path]
-
-
-def import_name(ev: Evaluator, path: str, name: str) -> Any:
-    """What `from path import name` binds."""
-    if path.split(".", maxsplit=1)[0] == "atk":
-        return _atk_name(ev, name)
-    module = import_module(ev, path)
-    if isinstance(module, RandomSource):
-        return _own_random_type(ev) if name == "Random" else random_function(module, name) or Poison(f"random.{name}")
-    if isinstance(module, ModuleValue):
-        found = module.names.get(name)
-        return Poison(f"{path}.{name}") if found is None else found
-    return module if isinstance(module, Silent) else Poison(f"{path}.{name}")
-
-
-def _own_random_type(ev: Evaluator) -> HostFunction:
-    return HostFunction("random.Random", _own_random)
-
-
-def _load(ev: Evaluator, path: str) -> Any:
-    source = RandomSource(ev.rng, shared=True)
-    if path == "random":
-        return source
-    if path in {"logging", "warnings", "loguru"}:
-        return Silent()
-    tables: dict[str, Callable[[], dict[str, Any]]] = {
-        "math": _math_names,
-        "numpy": lambda: _numpy_names(source),
-        "numpy.random": lambda: dict(_numpy_random(source).names),
-        "copy": lambda: {"copy": HostFunction("copy", _copy), "deepcopy": HostFunction("deepcopy", _deepcopy)},
-        "json": lambda: {"dumps": HostFunction("json.dumps", _dumps)},
-        "functools": lambda: {
-            "reduce": HostFunction("reduce", _reduce),
-            "lru_cache": HostFunction("lru_cache", _cached),
-            "cache": HostFunction("cache", _cached),
-        },
-        "itertools": lambda: {
-            "product": HostFunction("product", _product),
-            "chain": HostFunction("chain", _chain),
-            "combinations": HostFunction("combinations", _selections("combinations")),
-            "permutations": HostFunction("permutations", _selections("permutations")),
-        },
-        "collections": lambda: {"OrderedDict": TYPES["dict"]},
-        "operator": lambda: {
-            "mul": HostFunction("mul", lambda ev, a, b: ev.multiply(a, b)),
-            "add": HostFunction("add", lambda ev, a, b: ev.add(a, b)),
-        },
-    }
-    return ModuleValue(path, tables[path]()) if path in tables else Poison(path)
+_MODULES: dict[str, Mapping[str, Any]] = {
+    "math": _MATH,
+    "copy": _functions(copy=_copy, deepcopy=_deepcopy),
+    "json": _functions(dumps=_dumps),
+    "functools": {
+        **_functions(reduce=_reduce),
+        "lru_cache": HostFunction("lru_cache", _cached, pure=True),
+        "cache": HostFunction("cache", _cached, pure=True),
+    },
+    "itertools": _functions(product=_product, chain=_chain, combinations=_combinations, permutations=_permutations),
+    "collections": {"OrderedDict": TYPES["dict"]},
+    "operator": _functions(
+        mul=lambda ev, a, b: ev.operate(ast.Mult, a, b), add=lambda ev, a, b: ev.operate(ast.Add, a, b)
+    ),
+}

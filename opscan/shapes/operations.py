@@ -192,7 +192,7 @@ def _percent(text: str, right: Any) -> str:
         measure(value)
     if text.count("%") * max((len(v) for v in values if type(v) is str), default=1) > MAX_ITEMS:
         raise CannotFollow("`%` formatting with a huge result")
-    return text % right
+    return str(text % right)
 
 
 def _check_widths(spec: str) -> None:

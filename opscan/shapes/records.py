@@ -48,15 +48,15 @@ _CASE = {
 _STANDARD = {"acc": "default", "perf": "not_key", "mem": None}
 
 
-def _input_record(ev: Any = None, **fields: Any) -> Record:
+def _input_record(**fields: Any) -> Record:
     return Record("input", {**_INPUT, **_listed(fields)})
 
 
-def _standard_record(ev: Any = None, **fields: Any) -> Record:
+def _standard_record(**fields: Any) -> Record:
     return Record("standard", {**_STANDARD, **fields})
 
 
-def _case_record(ev: Any = None, **fields: Any) -> Record:
+def _case_record(**fields: Any) -> Record:
     record = Record("case", {**_CASE, **_listed(fields)})
     inputs = record.fields["inputs"] or []
     record.fields["inputs"] = [[_as_input(m) for m in i] if type(i) is list else _as_input(i) for i in inputs]
@@ -100,13 +100,13 @@ def _numel(record: Record) -> int:
 def record_method(record: Record, name: str) -> HostFunction | None:
     """A method of ATK's configuration objects, None where it is not known."""
     if record.kind == "input" and name == "is_range_null":
-        return HostFunction(name, lambda ev: _is_range_null(record))
+        return HostFunction(name, lambda: _is_range_null(record), pure=True)
     if record.kind == "input" and name == "numel":
-        return HostFunction(name, lambda ev: _numel(record))
+        return HostFunction(name, lambda: _numel(record), pure=True)
     return None
 
 
-def _base_init(ev: Any, generator: Instance, config: Any = None, *_: Any, **__: Any) -> None:
+def _base_init(generator: Instance, config: Any = None, *_: Any, **__: Any) -> None:
     generator.attributes.setdefault("index", 0)
     generator.attributes["config"] = config
 
@@ -114,9 +114,9 @@ def _base_init(ev: Any, generator: Instance, config: Any = None, *_: Any, **__: 
 BASE_GENERATOR = ClassValue(
     "CaseGenerator",
     attributes={
-        "__init__": HostFunction("__init__", _base_init, method=True),
-        "after_input_config": HostFunction("after_input_config", lambda ev, me, index, given: given, method=True),
-        "after_case_config": HostFunction("after_case_config", lambda ev, me, case: case, method=True),
+        "__init__": HostFunction("__init__", _base_init, pure=True, method=True),
+        "after_input_config": HostFunction("after_input_config", lambda _, __, given: given, pure=True, method=True),
+        "after_case_config": HostFunction("after_case_config", lambda _, case: case, pure=True, method=True),
     },
 )
 

@@ -47,11 +47,15 @@ class Budget:
 
     def charge(self, items: int) -> None:
         """Pays for work on `items` items and refuses a container that large."""
-        if items > MAX_ITEMS:
-            raise CannotFollow(f"a container of {items if items < 10**15 else 'far too many'} items")
+        self.limit(items)
         self.left -= items >> 3
         if self.left < 0:
             raise self.exhausted()
+
+    def limit(self, items: int) -> None:
+        """Refuses a container that large."""
+        if items > MAX_ITEMS:
+            raise CannotFollow(f"a container of more than {MAX_ITEMS} items")
 
     def exhausted(self) -> CannotFollow:
         return CannotFollow(f"more than {self.granted} steps")

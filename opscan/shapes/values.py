@@ -54,10 +54,14 @@ class TypeValue:
 
 @dataclass(eq=False, repr=False)
 class HostFunction:
-    """A function of ours that stands for a built-in or a library function; called as `call(evaluator, *args)`."""
+    """A function of ours that stands for a built-in or a library function.
+
+    It is called with the machine first, for the limits, unless it is `pure`.
+    """
 
     name: str
     call: Callable[..., Any]
+    pure: bool = False
     method: bool = False
 
 
@@ -86,21 +90,15 @@ class ClassValue:
     bases: tuple[ClassValue, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
     exception: type[Exception] | None = None
-    node: Any = None
+
+    def has(self, name: str) -> bool:
+        return name in self.attributes or any(base.has(name) for base in self.bases)
 
     def find(self, name: str) -> Any:
-        """The attribute, own or inherited; raises KeyError."""
+        """The attribute, own or inherited, None where there is none."""
         if name in self.attributes:
             return self.attributes[name]
-        return self.find_inherited(name)
-
-    def find_inherited(self, name: str) -> Any:
-        for base in self.bases:
-            try:
-                return base.find(name)
-            except KeyError:
-                continue
-        raise KeyError(name)
+        return next((base.find(name) for base in self.bases if base.has(name)), None)
 
     def derives_from(self, other: ClassValue) -> bool:
         return self is other or any(base.derives_from(other) for base in self.bases)

@@ -261,13 +261,15 @@ HOSTILE = Audit(
 
 
 def many(files: int, findings_each: int = 1) -> Audit:
-    """A catalog of `files` specs that all fail, with paths of their own."""
+    """A catalog of `files` specs, three of four with findings, with paths of their own."""
     reports, findings = [], []
     for number in range(files):
         path = str(PurePosixPath("catalog", f"{number % 7:03}", f"torch.operator_{number:05}_backward.yaml"))
         report = (STRICT_FILE, LOOSE_FILE, AMBIGUOUS_FILE, OK_FILE)[number % 4]
         reports.append(replace(report, path=path))
-        kind = (STRICT_FINDING, LOOSE_FINDING, AMBIGUOUS_FINDING)[number % 4 % 3]
+        if report is OK_FILE:
+            continue
+        kind = (STRICT_FINDING, LOOSE_FINDING, AMBIGUOUS_FINDING)[number % 4]
         findings += [replace(kind, path=path, span=span(line + 1), places=()) for line in range(findings_each)]
     return Audit("26.8.8", tuple(reports), tuple(findings))
 
@@ -287,9 +289,7 @@ TENSOR_CLASS = TensorClass(
 
 CONFIRMATIONS = (
     Confirmation("a.yaml", "torch.where", "output:0", SELECT, "simulated", "confirmed", runs=20),
-    Confirmation(
-        "a.yaml", "torch.where", "grad:other", BROADCAST, "simulated", "confirmed", 20, 19, 12.5, 0, 20
-    ),
+    Confirmation("a.yaml", "torch.where", "grad:other", BROADCAST, "simulated", "confirmed", 20, 19, 12.5, 0, 20),
     Confirmation("b.yaml", "torch.cat", "grad:x", SELECT, "simulated", "refuted", 20, 3, 1.0, reason="3 runs differ"),
     Confirmation("c.yaml", "torch.rand", "output:0", NumericClass.RANDOM, "simulated", "skipped", reason="random"),
 )

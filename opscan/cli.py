@@ -1,0 +1,172 @@
+"""The command line: `opscan audit`, `fix`, `explain`, `validate`, `rules`, `rule`.
+
+Only what every command needs is imported here; torch, Jinja2 and the rest come in where they are used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from opscan import __version__
+
+FORMATS = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def main() -> None:
+    """Run the command line; an internal error ends with exit code 2 and one line, not a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as problem:
+        problem.show()
+        code = 2
+    except click.exceptions.Abort:
+        click.echo("interrupted; every file is as it was or as it should be", err=True)
+        code = 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="opscan")
+def cli() -> None:
+    """Find out which precision standard an operator test spec needs, and correct the one it names."""
+
+
+def _common(command: _Command) -> _Command:
+    """The options that every auditing command has."""
+    options = [
+        click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path)),
+        click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Lowest severity that fails."),
+        click.option("--atk-version", metavar="X.Y.Z", help="ATK version whose rules are in effect."),
+        click.option("--select", multiple=True, metavar="RULE", help="Only these rules (OPS101, OPS1, or a name)."),
+        click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _output(*choices: str) -> Callable[[_Command], _Command]:
+    def add(command: _Command) -> _Command:
+        form = click.option("--format", "form", type=click.Choice(choices), help="How to report.")
+        target = click.option("--output", type=click.Path(path_type=Path), help="Write the report to a file.")
+        return form(target(command))
+
+    return add
+
+
+@cli.command()
+@_common
+@_output(*FORMATS)
+@click.option("--per-case", is_flag=True, help="List every place of a finding.")
+def audit(  # noqa: PLR0913
+    paths: tuple[Path, ...],
+    fail_on: str | None,
+    atk_version: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    per_case: bool,
+) -> int:
+    """Say what is wrong with the standards in these specs and cases."""
+    from opscan.commands import run_audit
+
+    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    return run_audit(paths, settings, form, output, per_case=per_case)
+
+
+@cli.command()
+@_common
+@click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
+@click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
+def fix(  # noqa: PLR0913
+    paths: tuple[Path, ...],
+    fail_on: str | None,
+    atk_version: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    write: bool,
+    unsafe: bool,
+) -> int:
+    """Show the edits as a diff that `git apply` accepts; --write applies them."""
+    from opscan.commands import run_fix
+
+    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    return run_fix(paths, settings, write=write, unsafe=unsafe)
+
+
+@cli.command()
+@click.argument("operator")
+@click.option("--input", "inputs", multiple=True, metavar="NAME=VALUE", help="other=fp32[1,8], dim=1, mode=reflect ...")
+@click.option("--forward-only", is_flag=True, help="Leave the gradients out.")
+@_output("concise", "full", "json")
+def explain(
+    operator: str, inputs: tuple[str, ...], forward_only: bool, form: str | None, output: Path | None
+) -> int:
+    """Show the class of every compared tensor of one OPERATOR at given shapes, and why."""
+    from opscan.commands import run_explain
+
+    return run_explain(operator, inputs, form, output, backward=not forward_only)
+
+
+@cli.command()
+@_common
+@_output("concise", "full", "json")
+@click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated")
+@click.option("--runs", default=3, show_default=True, help="Seeds per case.")
+@click.option("--max-cases", default=8, show_default=True, help="Cases per spec.")
+def validate(  # noqa: PLR0913
+    paths: tuple[Path, ...],
+    fail_on: str | None,
+    atk_version: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    device: str,
+    runs: int,
+    max_cases: int,
+) -> int:
+    """Run forward and backward on the CPU and on a second device; confirm or refute each class."""
+    from opscan.commands import run_validate
+
+    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    return run_validate(paths, settings, form, output, device=device, runs=runs, max_cases=max_cases)
+
+
+@cli.command()
+def rules() -> int:
+    """List the rules."""
+    from opscan.commands import list_rules
+
+    click.echo(list_rules(), nl=False)
+    return 0
+
+
+@cli.command()
+@click.argument("name")
+def rule(name: str) -> int:
+    """Explain one rule, by id or name."""
+    from opscan.commands import explain_rule
+
+    click.echo(explain_rule(name), nl=False)
+    return 0
+
+
+def _settings(paths: tuple[Path, ...], **overrides: Any) -> Any:
+    from opscan.config import ConfigError, load_settings
+
+    first = paths[0] if paths[0].is_dir() else paths[0].parent
+    try:
+        return load_settings(first, **overrides)
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from None

@@ -1,0 +1,144 @@
+"""What each command does, between the command line and the stages: run, render, write, choose the exit code."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from opscan.config import Settings
+from opscan.model import Audit, Finding
+
+_RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
+
+
+def run_audit(paths: Sequence[Path], settings: Settings, form: str | None, output: Path | None, *, per_case: bool) -> int:
+    """Audit, report, and return 1 if a finding is at or above `settings.fail_on`."""
+    audited = _audit(paths, settings)
+    _emit(audited.audit, form, output, per_case=per_case)
+    return int(_fails(audited.audit.findings, settings))
+
+
+def _audit(paths: Sequence[Path], settings: Settings):  # type: ignore[no-untyped-def]
+    from opscan.audit import audit_paths
+
+    try:
+        return audit_paths(paths, settings)
+    except ValueError as problem:
+        if "ATK version" in str(problem):
+            raise click.UsageError(str(problem)) from None
+        raise
+
+
+def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
+    return any(_RANK[finding.severity] >= _RANK[settings.fail_on] for finding in findings)
+
+
+def _emit(audit: Audit, form: str | None, output: Path | None, *, per_case: bool) -> None:
+    from opscan.reporting import render
+
+    terminal = output is None and sys.stdout.isatty()
+    chosen = form or ("full" if terminal and len(audit.files) == 1 else "concise")
+    width = shutil.get_terminal_size((100, 24)).columns
+    _put(render(audit, chosen, color=terminal, width=width, per_case=per_case), output)
+
+
+def _put(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text, encoding="utf-8", newline="")
+    except OSError as problem:
+        raise click.UsageError(f"cannot write {output}: {problem.strerror}") from None
+
+
+def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: bool) -> int:
+    """Show or apply the edits. Without `write`: 1 if edits would be made; with it: 1 if some finding remains."""
+    from opscan.fixing import plan_fixes, write_fixes
+
+    audited = _audit(paths, settings)
+    plan = plan_fixes(audited, unsafe=unsafe)
+    for refusal in plan.refusals:
+        click.echo(f"not edited: {refusal}", err=True)
+    if not write:
+        click.echo(plan.diff, nl=False)
+        click.echo(plan.summary(written=False), err=True)
+        return int(bool(plan.changes))
+    for problem in write_fixes(plan):
+        click.echo(f"not written: {problem}", err=True)
+    click.echo(plan.summary(written=True), err=True)
+    return int(_fails(_audit(paths, settings).audit.findings, settings))
+
+
+def run_explain(operator: str, inputs: Sequence[str], form: str | None, output: Path | None, *, backward: bool) -> int:
+    """Classify one call and show why; 2 if the call cannot be understood, 1 if nothing is known."""
+    from opscan.explaining import BadInput, case_of
+    from opscan.numerics import Classifier
+    from opscan.reporting import render_explanation
+
+    try:
+        case = case_of(operator, inputs, backward=backward)
+    except BadInput as problem:
+        raise click.UsageError(str(problem)) from None
+    classification = Classifier().classify(case)
+    terminal = output is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((100, 24)).columns
+    _put(render_explanation(classification, operator, form or "full", color=terminal, width=width), output)
+    return int(not classification.tensors)
+
+
+def run_validate(  # noqa: PLR0913
+    paths: Sequence[Path],
+    settings: Settings,
+    form: str | None,
+    output: Path | None,
+    *,
+    device: str,
+    runs: int,
+    max_cases: int,
+) -> int:
+    """Run on two devices; 1 if a class was refuted, 2 if the device is not there."""
+    from opscan.reporting import render_confirmations
+    from opscan.validating import DeviceMissing, validate_paths
+
+    try:
+        confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
+    except DeviceMissing as problem:
+        raise click.UsageError(str(problem)) from None
+    terminal = output is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((100, 24)).columns
+    _put(render_confirmations(confirmations, form or "full", device, color=terminal, width=width), output)
+    return int(any(confirmation.verdict == "refuted" for confirmation in confirmations))
+
+
+def list_rules() -> str:
+    """One line per rule: id, name, severity, summary."""
+    from opscan.judging.rules import load_rule, rule_names
+
+    rules = [load_rule(name) for name in rule_names()]
+    width = max(len(rule.name) for rule in rules)
+    return "".join(f"{rule.id}  {rule.name:<{width}}  {rule.severity:<7}  {rule.summary}\n" for rule in rules)
+
+
+def explain_rule(name: str) -> str:
+    """The text of one rule with its examples. Raises a usage error for an unknown one."""
+    import textwrap
+
+    from opscan.judging.rules import load_rule
+
+    try:
+        rule = load_rule(name)
+    except KeyError:
+        raise click.UsageError(f"there is no rule {name!r}; `opscan rules` lists them") from None
+    lines = [f"{rule.id} {rule.name} ({rule.severity}{', fixable' if rule.fixes else ''})", "", rule.summary + ".", ""]
+    lines += [textwrap.fill(rule.why, 100), ""]
+    for title, files in (("Bad", rule.bad), ("Good", rule.good)):
+        for file, text in files:
+            shown = text if isinstance(text, str) else "(see the rule's file)"
+            lines += [f"{title}: {file}", "", textwrap.indent(shown.rstrip("\n"), "    "), ""]
+    return "\n".join(lines)

@@ -1,0 +1,84 @@
+"""Settings: what a run assumes and reports, from `[tool.opscan]` of the nearest pyproject.toml and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+ATK_VERSION = "26.8.8"
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the tolerated rate of false alarms."""
+
+    atk_version: str = ATK_VERSION
+    fail_on: str = "warning"
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    upstream: tuple[float, float] = (-5.0, 5.0)
+    limit: float = 0.01
+    draws: int = 64
+    seed: int = 1234
+
+
+def load_settings(start: Path, **overrides: Any) -> Settings:
+    """The settings for files below `start`; an override that is None leaves the file's value.
+
+    Raises ConfigError for an unknown key or a value of the wrong type.
+    """
+    settings = Settings()
+    if (path := _nearest_pyproject(start)) is not None:
+        settings = _merge(settings, _read_section(path), path)
+    given = {key: value for key, value in overrides.items() if value is not None and value != ()}
+    return replace(settings, **given)
+
+
+def _nearest_pyproject(start: Path) -> Path | None:
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        path = candidate / "pyproject.toml"
+        if path.is_file():
+            return path
+    return None
+
+
+def _read_section(path: Path) -> dict[str, Any]:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if "[tool.opscan" not in text:
+        return {}
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        return dict(tomllib.loads(text).get("tool", {}).get("opscan", {}))
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"{path}: {problem}") from None
+
+
+def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
+    known = {field.name.replace("_", "-"): field.name for field in fields(Settings)}
+    values: dict[str, Any] = {}
+    for key, value in section.items():
+        name = known.get(key, key if key in known.values() else None)
+        if name is None:
+            raise ConfigError(f"{path}: [tool.opscan] has no setting {key!r}; known: {', '.join(known)}")
+        present = getattr(settings, name)
+        wanted = tuple if isinstance(present, tuple) else type(present)
+        if isinstance(value, list) and wanted is tuple:
+            value = tuple(value)
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ConfigError(f"{path}: [tool.opscan] {key} must be a {_NAMES[wanted]}, not {value!r}")
+        values[name] = value
+    return replace(settings, **values)
+
+
+_NAMES = {tuple: "list", str: "string", float: "number", int: "whole number"}

@@ -1,0 +1,216 @@
+"""Judge a case file: every case has a standard of its own, so every case is a unit of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opscan.judging.findings import at_most, find
+from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
+from opscan.judging.tensors import fold, worst
+from opscan.judging.units import Unit, judge_unit
+from opscan.judging.verdicts import CaseVerdict, Judge, judge_case
+from opscan.model import Case, CaseFile, Classification, FileReport, Finding, TensorReport
+
+_RULES = {
+    "too-strict": "standard-too-strict",
+    "too-loose": "standard-too-loose",
+    "ambiguous": "ambiguous-default",
+    "invalid": "unknown-comparator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseProblem:
+    """One kind of problem and the positions of the cases that have it, with what each case's standard should become."""
+
+    finding: Finding
+    indices: tuple[int, ...]
+    proposals: tuple[Any, ...]
+    """Parallel to `indices`; None where nothing is to be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCases:
+    report: FileReport
+    problems: tuple[CaseProblem, ...]
+
+
+def judge_case_file(
+    case_file: CaseFile,
+    shown: str,
+    scenarios: tuple[str, ...],
+    classify: Callable[[Case], Classification],
+    judge: Judge,
+) -> JudgedCases:
+    """The report on a case file: statuses by case, and one problem per kind of finding."""
+    pairs = [(case, classify(case)) for case in case_file.cases]
+    runnable = [(case, known) for case, known in pairs if known.tensors]
+    units = [judge_unit([judge_case(case, known, case.acc, judge)], judge) for case, known in runnable]
+    compares = {"accuracy", "small-value"} & set(scenarios)
+    statuses = [status_of(unit) if compares else "ok" for unit in units]
+    verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
+    report = _report(case_file, shown, scenarios, pairs, units, statuses, verdicts)
+    problems = _problems(shown, units, statuses, report.basis) + _unknowns(shown, pairs)
+    return JudgedCases(report, tuple(problems))
+
+
+def status_of(unit: Unit) -> str:
+    """A case whose comparator does not exist cannot run, whatever its tensors are."""
+    crash = any(v.effective.crash for case in unit.verdicts for v in case.tensors)
+    return "invalid" if crash else unit.status
+
+
+def _report(
+    case_file: CaseFile,
+    shown: str,
+    scenarios: tuple[str, ...],
+    pairs: Sequence[tuple[Case, Classification]],
+    units: Sequence[Unit],
+    statuses: Sequence[str],
+    verdicts: Counter[str],
+) -> FileReport:
+    judged = [unit.verdicts[0] for unit in units]
+    written = {repr(case.acc): case.acc for case, _ in pairs}
+    wrong = [unit for unit, status in zip(units, statuses, strict=True) if status not in ("ok", "unknown")]
+    reasons = [known.reason for _, known in pairs if known.reason and not known.tensors]
+    status = worst(statuses) if units else "unknown"
+    first = pairs[0][0] if pairs else None
+    return FileReport(
+        path=shown,
+        kind="cases",
+        status=status,
+        reason=_reason(status, units, statuses, reasons),
+        operator=first.name if first else None,
+        basis=next((known.basis for _, known in pairs if known.tensors), pairs[0][1].basis if pairs else "none"),
+        scenarios=scenarios,
+        backward=any(case.backward for case, _ in pairs),
+        found=next(iter(written.values())) if len(written) == 1 else list(written.values()) or None,
+        recommended=_merged([unit.recommendation.standards for unit in wrong or units]),
+        expression=wrong[0].recommendation.expression if wrong else None,
+        expression_reason="" if wrong else "no case needs another standard",
+        verdicts=dict(verdicts),
+        tensors=_fold(judged, units, statuses),
+    )
+
+
+def _fold(
+    judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequence[str]
+) -> tuple[TensorReport, ...]:
+    per_tensor = [
+        unit.statuses[0] if status != "ok" else tuple("ok" for _ in unit.statuses[0])
+        for unit, status in zip(units, statuses, strict=True)
+    ]
+    return fold(judged, per_tensor, "cases")
+
+
+def _merged(standards: Sequence[Any]) -> dict[str, str] | None:
+    """Per dtype the loosest standard that any case needs."""
+    from opscan.judging.standards import load_standards
+
+    merged: dict[str, str] = {}
+    ladders = load_standards().ladders
+    for one in standards:
+        for dtype, name in one.items():
+            ladder = ladders.get(dtype, ("value-equal",))
+            known = merged.get(dtype, "value-equal")
+            rank = {step: place for place, step in enumerate(ladder)}
+            merged[dtype] = max(known, name, key=lambda step: rank.get(step, -1))
+    return merged or None
+
+
+def _reason(status: str, units: Sequence[Unit], statuses: Sequence[str], reasons: Sequence[str]) -> str:
+    if not units:
+        return reasons[0] if reasons else "the file holds no cases"
+    count = sum(one == status for one in statuses)
+    unknown = f"; {len(reasons)} cannot be told: {reasons[0]}" if reasons else ""
+    example = next((unit for unit, one in zip(units, statuses, strict=True) if one == status), units[0])
+    detail = f": {_first_words(example, status)}" if status not in ("ok", "unknown") else ""
+    return f"{count} of {len(statuses) + len(reasons)} cases are {status}{detail}{unknown}"
+
+
+def _first_words(unit: Unit, status: str) -> str:
+    """The tensor that decides the case, in words."""
+    reports = fold(unit.verdicts, unit.statuses, "cases")
+    decisive = [report for report in reports if report.status == status] or list(reports)
+    return f"{tensor_text(decisive[0])} {behaviour(decisive[0])}"
+
+
+def _problems(shown: str, units: Sequence[Unit], statuses: Sequence[str], basis: str) -> list[CaseProblem]:
+    grouped: dict[tuple[str, str], list[Unit]] = {}
+    for unit, status in zip(units, statuses, strict=True):
+        if status in _RULES:
+            grouped.setdefault((_rule(unit, status), repr(unit.verdicts[0].case.acc)), []).append(unit)
+    problems = []
+    for (rule, _), same in grouped.items():
+        fix = "safe" if all(_is_safe(unit) for unit in same) else _fallback(same)
+        finding = find(rule, shown, _message(rule, same), count=len(same), fix=fix)
+        if basis == "name":
+            finding = at_most(finding, "warning")
+        indices = tuple(unit.verdicts[0].case.index for unit in same)
+        wanted = fix in ("safe", "unsafe")
+        proposals = tuple(unit.recommendation.expression if wanted else None for unit in same)
+        problems.append(CaseProblem(finding, indices, proposals))
+    return problems
+
+
+def _rule(unit: Unit, status: str) -> str:
+    exact = all(
+        v.effective.rule is not None and v.effective.rule.exact
+        for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True)
+        if one == status
+    )
+    return "standard-inadequate" if status == "too-strict" and not exact else _RULES[status]
+
+
+def _is_safe(unit: Unit) -> bool:
+    verdict = unit.verdicts[0]
+    golden = verdict.classification.basis in ("golden", "plugin")
+    known = all(v.effective.known for v in verdict.tensors)
+    writable = unit.recommendation.expression is not None and unit.recommendation.adequate
+    return golden and known and writable and not _nan_range(verdict.case)
+
+
+def _fallback(units: Sequence[Unit]) -> str:
+    writable = all(unit.recommendation.expression is not None and unit.recommendation.adequate for unit in units)
+    return "unsafe" if writable else "manual"
+
+
+def _nan_range(case: Case) -> bool:
+    """Whether one of several tensors is drawn as NaN: the output can then be NaN in part, and never equals itself."""
+    tensors = [given for given in case.inputs if given.shape is not None]
+    return len(tensors) > 1 and any("nan" in str(given.values) for given in tensors)
+
+
+def _message(rule: str, units: Sequence[Unit]) -> str:
+    first = units[0]
+    acc = acc_text(first.verdicts[0].case.acc)
+    crash = next((v.effective.crash for v in first.verdicts[0].tensors if v.effective.crash), "")
+    if crash:
+        return f"{acc} will not run: {crash}"
+    worst_status = first.status
+    largest = max(units, key=lambda unit: max((v.tensor.extent for v in unit.verdicts[0].tensors), default=0))
+    words = _first_words(largest, worst_status)
+    advice = recommendation_text(largest.recommendation)
+    if rule == "standard-too-loose":
+        return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
+    if rule == "ambiguous-default":
+        return f"{acc} means another comparator in another ATK version: {words}; {advice}"
+    rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
+    return f"{acc} fails correct kernels{rate}: {words}; {advice}"
+
+
+def _unknowns(shown: str, pairs: Sequence[tuple[Case, Classification]]) -> list[CaseProblem]:
+    grouped: dict[tuple[bool, str], list[int]] = {}
+    for case, known in pairs:
+        if not known.tensors:
+            grouped.setdefault((known.mismatch, known.reason), []).append(case.index)
+    problems = []
+    for (mismatch, reason), indices in grouped.items():
+        rule = "shapes-cannot-meet" if mismatch else "unknown-operator"
+        severity = "warning" if mismatch else None
+        finding = find(rule, shown, reason, count=len(indices), severity=severity)
+        problems.append(CaseProblem(finding, tuple(indices), tuple(None for _ in indices)))
+    return problems

@@ -1,0 +1,44 @@
+"""Findings on the comparator itself: not registered, misspelt, keywords without effect, numbers read as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opscan.judging.findings import find
+from opscan.judging.messages import acc_text
+from opscan.judging.standards import did_you_mean
+from opscan.judging.verdicts import CaseVerdict
+from opscan.model import Finding, Span, Spec
+
+
+def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict]) -> list[Finding]:
+    """What ATK makes of `standard.acc` beyond its thresholds. One finding per kind."""
+    rules = [verdict.effective for case in verdicts for verdict in case.tensors]
+    if not rules:
+        return []
+    span = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
+    crash = next((rule.crash for rule in rules if rule.crash), "")
+    custom = next((rule.detail for rule in rules if rule.rule is None and not rule.crash), "")
+    findings = []
+    if crash:
+        findings.append(find("unknown-comparator", shown, f"{acc_text(spec.acc)} will not run: {crash}", spans=[span]))
+    elif custom:
+        name = next(iter(spec.acc), "") if isinstance(spec.acc, dict) else str(spec.acc)
+        sure = did_you_mean(name) is not None or spec.api_type == "function"
+        severity = "error" if sure else "info"
+        findings.append(find("unknown-comparator", shown, custom, spans=[span], severity=severity))
+    ignored = dict.fromkeys(key for rule in rules for key in rule.ignored)
+    if ignored and not crash:
+        listed = ", ".join(f"`{key}`" for key in ignored)
+        findings.append(
+            find("ignored-keyword", shown, f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version",
+                 spans=[_keyword_span(spec, next(iter(ignored))) or span])  # fmt: skip
+        )
+    return findings
+
+
+def _keyword_span(spec: Spec, key: str) -> Span | None:
+    for where, span in spec.key_spans.items():
+        if where[:2] == ("standard", "acc") and where[-1] == key:
+            return span
+    return None

@@ -1,0 +1,91 @@
+"""The sentences of findings: what happens to which tensors, in how many cases, and what fits instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opscan.judging.recommend import Recommendation
+from opscan.model import Evidence, NumericClass, TensorReport
+
+_NAMED = 3
+
+_HOW = {
+    "broadcast": "sums up to {n} addends because it was broadcast",
+    "reduction": "reduces up to {n} addends",
+    "contraction": "contracts up to {n} products",
+    "scatter": "collects up to {n} addends at repeated indices",
+    "window": "adds up to {n} overlapping windows",
+    "scan": "runs over up to {n} addends",
+}
+
+
+def acc_text(acc: Any) -> str:
+    """A standard in a sentence: the comparator's name, or the whole value if short."""
+    if acc is None:
+        return "no standard (ATK's `default`)"
+    if isinstance(acc, dict):
+        return f"`{next(iter(acc), '{}')}`"
+    return f"`{acc}`"
+
+
+def tensor_text(tensor: TensorReport) -> str:
+    """`gradient of `other` (input 3)`: inputs counted from 1, as a person does."""
+    if tensor.role == "gradient":
+        place = f" (input {tensor.input + 1})" if tensor.input is not None else ""
+        return f"the gradient of `{tensor.name.removeprefix('grad:')}`{place}"
+    return f"the output `{tensor.name}`"
+
+
+def behaviour(tensor: TensorReport) -> str:
+    kind = tensor.numeric_class
+    if kind in (NumericClass.BROADCAST_REDUCED, NumericClass.ACCUMULATED):
+        return _HOW.get(tensor.cause or "", "accumulates up to {n} addends").format(n=tensor.extent[1])
+    if kind is NumericClass.ARITHMETIC:
+        return "rounds once" if tensor.correctly_rounded else "rounds"
+    return "only copies"
+
+
+def share_text(tensor: TensorReport, evidence: Evidence) -> str:
+    """`in 55 of 94 cases`; drawn cases say so."""
+    count = tensor.cases.get(str(tensor.numeric_class), 0)
+    noun = "cases" if evidence.source == "cases" else "drawn cases"
+    return f"in {count} of {tensor.present} {noun}"
+
+
+def told(tensors: Sequence[TensorReport], evidence: Evidence) -> str:
+    """The first few tensors with what happens to them, and how many more there are."""
+    parts = [f"{tensor_text(t)} {behaviour(t)} {share_text(t, evidence)}" for t in tensors[:_NAMED]]
+    more = len(tensors) - _NAMED
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
+
+
+def recommendation_text(recommendation: Recommendation) -> str:
+    """What to write instead, with the predicted rate of false alarms, or why nothing can be written."""
+    names = _by_name(recommendation.standards)
+    if recommendation.expression is None:
+        return f"{names} would fit, but cannot be written: {recommendation.reason}"
+    if not recommendation.adequate:
+        worst = max(recommendation.inadequate.values())
+        return (
+            f"no named standard is adequate (the loosest, {names}, still fails correct kernels in {percent(worst)} of "
+            "the cases): reduce fewer addends, or use a one-signed range"
+        )
+    rate = f" (predicted false alarms {percent(recommendation.rate)})" if recommendation.rate else ""
+    return f"the strictest that fits is {names}{rate}"
+
+
+def _by_name(standards: Mapping[str, str]) -> str:
+    grouped: dict[str, list[str]] = {}
+    for dtype, name in standards.items():
+        grouped.setdefault(name, []).append(dtype)
+    if len(grouped) == 1:
+        return next(iter(grouped))
+    return ", ".join(f"{name} for {' and '.join(dtypes)}" for name, dtypes in grouped.items())
+
+
+def percent(share: float) -> str:
+    """A probability as a person reads it: `0.02 %`, `12 %`, `under 0.01 %`."""
+    if share < 1e-4:
+        return "under 0.01 %"
+    return f"{100 * share:.2g} %" if share < 0.995 else "nearly all"

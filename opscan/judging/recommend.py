@@ -1,0 +1,76 @@
+"""Name the strictest standard that correct kernels pass, per dtype, over all the cases it must serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opscan.judging.expression import expression
+from opscan.judging.floating import part_of
+from opscan.judging.standards import load_standards
+from opscan.judging.verdicts import CaseVerdict, Judge, Load
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """`standards` by dtype; `rate` is the predicted share of cases that correct kernels fail under them.
+
+    `expression` is what to write under `standard.acc`, None with `reason` where it cannot be written. `adequate` is
+    False where even the loosest named standard fails correct kernels too often.
+    """
+
+    standards: Mapping[str, str]
+    expression: Any
+    reason: str
+    rate: float = 0.0
+    adequate: bool = True
+    inadequate: Mapping[str, float] = field(default_factory=dict)
+
+
+def recommend(verdicts: Sequence[CaseVerdict], judge: Judge) -> Recommendation:
+    """One standard for all of `verdicts`: equal where nothing needs a tolerance, else the strictest adequate ladder step."""
+    dtypes = sorted({verdict.tensor.dtype for case in verdicts for verdict in case.tensors if verdict.need != "none"})
+    loads = [[v.load for v in case.tensors if v.need == "tolerance" and v.load is not None] for case in verdicts]
+    needed = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
+    if not needed:
+        standards = {dtype: "value-equal" for dtype in dtypes}
+        written, reason = expression(standards, judge.atk_version)
+        return Recommendation(standards, written, reason)
+    standards, rates, inadequate = {}, [], {}
+    for dtype in dtypes:
+        mine = [[load for load in case if load.dtype == dtype] for case in loads]
+        name, rate, fits = _strictest(dtype, mine, judge.limit)
+        standards[dtype] = name
+        rates.append(rate)
+        if not fits:
+            inadequate[dtype] = rate
+    written, reason = expression(standards, judge.atk_version)
+    return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate)
+
+
+def _strictest(dtype: str, cases: Sequence[Sequence[Load]], limit: float) -> tuple[str, float, bool]:
+    """(standard, predicted rate, whether the rate is below the limit) for one dtype over all cases."""
+    known = load_standards()
+    part = part_of(dtype)
+    name, rate = "value-equal", 0.0
+    for name in known.ladders.get(part, ("value-equal",)):
+        rule = known.rule(name, part)
+        if rule is None or rule.exact:
+            continue
+        rate = mean_failure((load.failure(rule) for load in case) for case in cases)
+        if rate < limit:
+            return name, rate, True
+    return name, rate, name == "value-equal"
+
+
+def mean_failure(cases: Iterable[Iterable[float]]) -> float:
+    """The mean over cases of the probability that any tensor fails."""
+    total, count = 0.0, 0
+    for failures in cases:
+        passed = 1.0
+        for failure in failures:
+            passed *= 1.0 - failure
+        total += 1.0 - passed
+        count += 1
+    return total / count if count else 0.0

@@ -1,0 +1,224 @@
+"""Judge a spec: the written standard against the classes of everything it compares, over all its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opscan.judging.comparators import comparator_findings
+from opscan.judging.findings import at_most, find
+from opscan.judging.messages import acc_text, percent, recommendation_text, told
+from opscan.judging.tensors import fold
+from opscan.judging.units import Unit, judge_unit
+from opscan.judging.verdicts import Judge, judge_case
+from opscan.model import Case, Classification, Evidence, FileReport, Finding, Span, Spec, TensorReport
+
+Classify = Callable[[Case], Classification]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A report with its findings. `proposal`: what `standard.acc` should become; None where nothing is to be written."""
+
+    report: FileReport
+    findings: tuple[Finding, ...]
+    proposal: Any = None
+
+
+def judge_spec(
+    spec: Spec, shown: str, evidence: Evidence, scenarios: tuple[str, ...], classify: Classify, judge: Judge
+) -> Judged:
+    """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases."""
+    base = FileReport(
+        path=shown,
+        kind="spec",
+        status="unknown",
+        reason="",
+        operator=spec.name,
+        scenarios=scenarios,
+        backward=spec.backward,
+        found=spec.acc,
+    )
+    if not evidence.cases:
+        return _undecided(spec, base, evidence.reason, "unknown-shapes")
+    pairs = [(case, classify(case)) for case in evidence.cases]
+    runnable = [(case, known) for case, known in pairs if known.tensors]
+    findings = _mismatches(spec, shown, pairs)
+    if not runnable:
+        return _unrunnable(spec, base, pairs, findings)
+    verdicts = [judge_case(case, known, case.acc, judge) for case, known in runnable]
+    findings += comparator_findings(spec, shown, verdicts)
+    return _decided(spec, base, evidence, judge_unit(verdicts, judge), findings, judge)
+
+
+def _decided(
+    spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding], judge: Judge
+) -> Judged:
+    basis = unit.verdicts[0].classification.basis
+    tensors = fold(unit.verdicts, unit.statuses, evidence.source)
+    compares = {"accuracy", "small-value"} & set(base.scenarios)
+    status = unit.status if compares else "ok"
+    broken = any(finding.rule == "OPS104" and finding.severity == "error" for finding in findings)
+    status = "invalid" if broken else status
+    report = replace(
+        base,
+        status=status,
+        reason=_reason(status, tensors, evidence, base),
+        basis=basis,
+        recommended=dict(unit.recommendation.standards) or None,
+        expression=unit.recommendation.expression,
+        expression_reason=unit.recommendation.reason,
+        tensors=tensors if compares else tuple(_satisfied(tensor) for tensor in tensors),
+    )
+    if not compares:
+        return Judged(report, (*findings, *_determinism_notes(spec, report)))
+    fix = fix_label(spec, evidence, unit, basis)
+    judged = standard_findings(spec, report, evidence, unit, fix)
+    if basis == "name":
+        judged = [at_most(finding, "warning") for finding in judged]
+    wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
+    return Judged(report, (*findings, *judged), unit.recommendation.expression if wanted else None)
+
+
+def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: Unit, fix: str) -> list[Finding]:
+    """The findings on the standard itself; each stands at the value of `standard.acc`."""
+    advice = recommendation_text(unit.recommendation)
+    span = _acc_span(spec)
+    findings = []
+    written = acc_text(spec.acc)
+
+    def add(rule: str, message: str, label: str = fix) -> None:
+        findings.append(find(rule, report.path, message, spans=[span], fix=label))
+
+    strict = [tensor for tensor in report.tensors if tensor.status == "too-strict"]
+    exact = [t for t in strict if _under_exact(t) and _mendable(t, unit)]
+    rowless = [t for t in strict if _under_exact(t) and not _mendable(t, unit)]
+    inadequate = [t for t in strict if not _under_exact(t)]
+    loose = [tensor for tensor in report.tensors if tensor.status == "too-loose"]
+    if exact:
+        add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
+    if inadequate:
+        message = f"{written} fails correct kernels in {percent(unit.rate)} of the cases: {told(inadequate, evidence)}; {advice}"
+        add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
+    if rowless:
+        dtypes = ", ".join(sorted({dtype for tensor in rowless for dtype in tensor.dtypes}))
+        add("no-threshold-row", f"ATK compares {dtypes} with torch.equal whatever the standard says, but "
+            f"{told(rowless, evidence)}: leave these dtypes out, or compare them in a plugin", "manual")  # fmt: skip
+    if loose:
+        label = "unsafe" if fix == "safe" and nan_possible(spec) else fix
+        caveat = _nan_caveat(spec)
+        add("standard-too-loose", f"{written} passes wrong kernels: {told(loose, evidence)}, so bits must agree; "
+            f"write `equal`{caveat}", label)  # fmt: skip
+    if report.status == "ambiguous" and not findings:
+        add("ambiguous-default", f"{written} means another comparator in another ATK version; {advice}")
+    shared = [tensor for tensor in report.tensors if tensor.status == "shared"]
+    if shared:
+        add("standard-shared", f"{told(shared, evidence)}, yet shares the tolerance that "
+            f"{_needers(unit)} needs: split the spec to compare it bit by bit", "none")  # fmt: skip
+    return findings
+
+
+def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
+    """safe, unsafe or manual, by the promises of the contract."""
+    if unit.recommendation.expression is None or not unit.recommendation.adequate:
+        return "manual"
+    if any(verdict.case.acc != spec.acc for verdict in unit.verdicts):
+        return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
+    shapes_matter = any("shapes" in v.tensor.depends_on for case in unit.verdicts for v in case.tensors)
+    tightens = all(standard == "value-equal" for standard in unit.recommendation.standards.values())
+    certain = evidence.certain and (not tightens or evidence.complete or not shapes_matter)
+    unsure = any(not v.effective.known for case in unit.verdicts for v in case.tensors)
+    return "safe" if certain and basis in ("golden", "plugin") and not unsure else "unsafe"
+
+
+def nan_possible(spec: Spec) -> bool:
+    """Whether some case can give an output that is NaN in part: then even a correct copy fails `equal`."""
+    several = sum(given.kind.startswith("tensor") for given in spec.inputs) > 1
+    boundary = spec.extra_numbers != 0 and any(given.boundary.get("has_infnan", True) for given in spec.inputs)
+    declared = any(
+        "nan" in spec.source.text[span.start : span.end]
+        for where, span in spec.spans.items()
+        if "ranges" in where and where[-1] != "ranges"
+    )
+    return several and (boundary or declared)
+
+
+def _nan_caveat(spec: Spec) -> str:
+    return " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself" if nan_possible(
+        spec
+    ) else ""
+
+
+def _undecided(spec: Spec, base: FileReport, reason: str, rule: str) -> Judged:
+    spans = [spec.spans.get(("generate",)) or spec.spans.get(("name",))]
+    finding = find(rule, base.path, f"the classes of {spec.name or 'this operator'} cannot be told: {reason}", spans=spans)
+    return Judged(replace(base, status="unknown", reason=reason), (finding,))
+
+
+def _unrunnable(
+    spec: Spec, base: FileReport, pairs: Sequence[tuple[Case, Classification]], findings: list[Finding]
+) -> Judged:
+    first = pairs[0][1]
+    report = replace(base, basis=first.basis, reason=first.reason)
+    if all(known.mismatch for _, known in pairs):
+        return Judged(replace(report, status="invalid"), tuple(findings))
+    name_span = [spec.spans.get(("name",)) or spec.spans.get(("api_type",))]
+    finding = find("unknown-operator", base.path, first.reason, spans=name_span)
+    return Judged(report, (*findings, finding))
+
+
+def _mismatches(spec: Spec, shown: str, pairs: Sequence[tuple[Case, Classification]]) -> list[Finding]:
+    refused = [known.reason for _, known in pairs if known.mismatch]
+    if not refused:
+        return []
+    severity = "error" if len(refused) == len(pairs) else "warning"
+    message = f"{len(refused)} of {len(pairs)} cases cannot run: {refused[0]}"
+    span = spec.spans.get(("inputs",)) or spec.spans.get(("name",))
+    return [find("shapes-cannot-meet", shown, message, spans=[span], count=len(refused), severity=severity)]
+
+
+def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, base: FileReport) -> str:
+    if not {"accuracy", "small-value"} & set(base.scenarios):
+        if "determinism" in base.scenarios:
+            return "runs on one device are compared with each other: bitwise is right"
+        return f"a {base.scenarios[0]} run compares no values"
+    decisive = [tensor for tensor in tensors if tensor.status == status] or list(tensors)
+    if status == "unknown":
+        return next((t.reason for t in decisive if t.reason), "") or "the rule in effect, or a tensor, is not comparable"
+    if status == "ok" and all(rule == "value-equal" for tensor in tensors for rule in tensor.effective.values()):
+        return f"compared with torch.equal in effect; {told(decisive, evidence)}"
+    return told(decisive, evidence)
+
+
+def _determinism_notes(spec: Spec, report: FileReport) -> list[Finding]:
+    scattered = [tensor for tensor in report.tensors if tensor.cause == "scatter"]
+    if "determinism" not in report.scenarios or not scattered:
+        return []
+    names = ", ".join(tensor.name for tensor in scattered)
+    return [find("scatter-determinism", report.path, f"{names} is accumulated by atomics: it repeats bit by bit only in "
+                 "the deterministic run mode of the node file", spans=[_acc_span(spec)])]  # fmt: skip
+
+
+def _satisfied(tensor: TensorReport) -> TensorReport:
+    return replace(tensor, status="ok")
+
+
+def _acc_span(spec: Spec) -> Span | None:
+    for where in (("standard", "acc"), ("standard",), ("name",)):
+        if where in spec.spans:
+            return spec.spans[where]
+    return None
+
+
+def _under_exact(tensor: TensorReport) -> bool:
+    return set(tensor.effective.values()) <= {"value-equal", "bit-equal", "run-to-run"}
+
+
+def _mendable(tensor: TensorReport, unit: Unit) -> bool:
+    return any(v.mendable for case in unit.verdicts for v in case.tensors if v.tensor.name == tensor.name)
+
+
+def _needers(unit: Unit) -> str:
+    names = dict.fromkeys(v.tensor.name for case in unit.verdicts for v in case.tensors if v.need == "tolerance")
+    return f"`{next(iter(names))}`" if names else "another tensor"

@@ -1,0 +1,57 @@
+"""Fold the verdicts of many cases into one report per compared tensor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from opscan.judging.verdicts import STATUSES, CaseVerdict, TensorVerdict
+from opscan.model import CLASS_ORDER, TensorClass, TensorReport
+
+
+def fold(verdicts: Sequence[CaseVerdict], statuses: Sequence[Sequence[str]], evidence: str) -> tuple[TensorReport, ...]:
+    """One report per name, in the order the names first appear; `statuses` runs parallel to the tensors of each case."""
+    grouped: dict[str, list[tuple[TensorVerdict, str]]] = {}
+    for case, judged in zip(verdicts, statuses, strict=True):
+        for verdict, status in zip(case.tensors, judged, strict=True):
+            grouped.setdefault(verdict.tensor.name, []).append((verdict, status))
+    return tuple(_fold_one(name, entries, evidence) for name, entries in grouped.items())
+
+
+def worst(statuses: Sequence[str]) -> str:
+    """The worst of the statuses; `ok` if there is none."""
+    return min(statuses, key=STATUSES.index, default="ok")
+
+
+def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence: str) -> TensorReport:
+    tensors = [verdict.tensor for verdict, _ in entries]
+    loosest = max(tensors, key=_looseness)
+    same = [tensor for tensor in tensors if tensor.numeric_class is loosest.numeric_class]
+    depends = {word for tensor in tensors for word in tensor.depends_on}
+    if len({tensor.numeric_class for tensor in tensors}) > 1:
+        depends.add("shapes")
+    effective = {}
+    for verdict, _ in entries:
+        effective.setdefault(verdict.tensor.dtype, verdict.effective.name)
+    return TensorReport(
+        name=name,
+        role=loosest.role,
+        input=loosest.input,
+        dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
+        numeric_class=loosest.numeric_class,
+        correctly_rounded=all(tensor.correctly_rounded for tensor in same),
+        cause=loosest.cause,
+        depends_on=tuple(sorted(depends)),
+        extent=(min(tensor.extent for tensor in tensors), max(tensor.extent for tensor in tensors)),
+        cases=dict(Counter(str(tensor.numeric_class) for tensor in tensors)),
+        present=len(tensors),
+        effective=effective,
+        status=worst([status for _, status in entries]),
+        path=loosest.path,
+        evidence=evidence,
+        reason=loosest.reason,
+    )
+
+
+def _looseness(tensor: TensorClass) -> tuple[int, bool, int]:
+    return CLASS_ORDER[tensor.numeric_class], not tensor.correctly_rounded, tensor.extent

@@ -1,0 +1,70 @@
+"""Judge a set of cases that share one written standard: a whole spec, or a single case of a case file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opscan.judging.recommend import Recommendation, mean_failure, recommend
+from opscan.judging.tensors import worst
+from opscan.judging.verdicts import CaseVerdict, Judge, TensorVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """`statuses` runs parallel to the tensors of `verdicts`. `rate`: false alarms predicted under the rule in effect."""
+
+    verdicts: tuple[CaseVerdict, ...]
+    statuses: tuple[tuple[str, ...], ...]
+    recommendation: Recommendation
+    rate: float
+
+    @property
+    def status(self) -> str:
+        """The worst status that a change of the standard can mend."""
+        mendable = [
+            status
+            for case, judged in zip(self.verdicts, self.statuses, strict=True)
+            for verdict, status in zip(case.tensors, judged, strict=True)
+            if verdict.mendable and status != "shared"
+        ]
+        return worst(mendable)
+
+
+def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge) -> Unit:
+    """One standard serves all of `verdicts`, so the loosest need decides: what must be equal then shares a tolerance.
+
+    A tolerance that correct kernels fail in more than `judge.limit` of the cases is too strict.
+    """
+    recommendation = recommend(verdicts, judge)
+    tolerances = [[v.failure for v in case.tensors if not _exact(v)] for case in verdicts]
+    rate = mean_failure(tolerances)
+    loose = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
+    tight = _too_tight(verdicts, judge.limit) if rate >= judge.limit else frozenset()
+    statuses = tuple(tuple(_status(verdict, loose, tight) for verdict in case.tensors) for case in verdicts)
+    return Unit(tuple(verdicts), statuses, recommendation, rate)
+
+
+def _exact(verdict: TensorVerdict) -> bool:
+    return verdict.effective.rule is not None and verdict.effective.rule.exact
+
+
+def _status(verdict: TensorVerdict, loose: bool, tight: frozenset[tuple[str, str]]) -> str:
+    if verdict.status == "too-loose" and loose:
+        return "shared"
+    if verdict.need == "tolerance" and (verdict.tensor.name, verdict.tensor.dtype) in tight and not _exact(verdict):
+        return "too-strict"
+    return verdict.status
+
+
+def _too_tight(verdicts: Sequence[CaseVerdict], limit: float) -> frozenset[tuple[str, str]]:
+    """The tensors, by name and dtype, whose own failures make up the rate: at least a half of the worst one's."""
+    totals: dict[tuple[str, str], float] = {}
+    for case in verdicts:
+        for verdict in case.tensors:
+            if not _exact(verdict):
+                key = (verdict.tensor.name, verdict.tensor.dtype)
+                totals[key] = totals.get(key, 0.0) + verdict.failure
+    peak = max(totals.values(), default=0.0)
+    least = min(peak / 2, limit * len(verdicts))
+    return frozenset(key for key, total in totals.items() if total and total >= least)

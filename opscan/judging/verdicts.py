@@ -1,0 +1,214 @@
+"""Judge one compared tensor of one case: does the rule in effect pass correct kernels and fail wrong ones?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opscan.judging.adequacy import failure_probability
+from opscan.judging.effective import Effective, effective
+from opscan.judging.floating import FORMATS, part_of
+from opscan.judging.pass_rules import Rule
+from opscan.model import Case, CaseInput, Classification, NumericClass, TensorClass
+
+STATUSES = ("invalid", "too-strict", "too-loose", "ambiguous", "unknown", "shared", "ok")
+"""From the worst to the best."""
+
+ROUNDINGS = 4
+"""How many roundings an arithmetic tensor is taken to have: a short formula, or a function approximated to a few ULP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What statuses are judged under. `upstream`: the range of the upstream gradient; `limit`: false alarms tolerated."""
+
+    atk_version: str
+    upstream: tuple[float, float]
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What decides how far two correct kernels can differ: addends, outputs, and the range of the addends."""
+
+    dtype: str
+    extent: int
+    outputs: int
+    low: float
+    high: float
+    distribution: str
+    products: bool
+    roundings: int
+
+    def failure(self, rule: Rule) -> float:
+        """The probability that a correct kernel fails a case under `rule`."""
+        return failure_probability(
+            rule,
+            self.dtype,
+            self.extent,
+            self.outputs,
+            self.low,
+            self.high,
+            distribution=self.distribution,
+            products=self.products,
+            roundings=self.roundings,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TensorVerdict:
+    """`need`: bits (must be equal), either (equal holds, a tolerance does no harm), tolerance, none (not comparable)."""
+
+    tensor: TensorClass
+    effective: Effective
+    need: str
+    status: str
+    failure: float = 0.0
+    mendable: bool = True
+    load: Load | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseVerdict:
+    """All compared tensors of one case under its standard. Without tensors, `classification.reason` says why."""
+
+    case: Case
+    classification: Classification
+    tensors: tuple[TensorVerdict, ...]
+
+    @property
+    def failure(self) -> float:
+        """The probability that a correct kernel fails this case by rounding."""
+        passed = 1.0
+        for verdict in self.tensors:
+            passed *= 1.0 - verdict.failure
+        return 1.0 - passed
+
+
+def need_of(tensor: TensorClass) -> str:
+    kind = tensor.numeric_class
+    if kind in (NumericClass.UNKNOWN, NumericClass.RANDOM):
+        return "none"
+    if kind is NumericClass.SELECT_ONLY:
+        return "either" if "values" in tensor.depends_on else "bits"
+    if kind is NumericClass.ARITHMETIC and tensor.correctly_rounded:
+        return "either"
+    return "tolerance"
+
+
+def is_default(acc: Any) -> bool:
+    """Whether the standard is ATK's `default`, written or left out."""
+    return acc is None or acc == "default" or (isinstance(acc, dict) and next(iter(acc), None) == "default")
+
+
+def judge_case(case: Case, classification: Classification, acc: Any, judge: Judge) -> CaseVerdict:
+    """The verdict on every compared tensor of `case` under the standard `acc`."""
+    verdicts = tuple(_judge_tensor(tensor, case, acc, judge) for tensor in classification.tensors)
+    return CaseVerdict(case, classification, verdicts)
+
+
+def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge) -> TensorVerdict:
+    rule = effective(acc, tensor.dtype, judge.atk_version)
+    need = need_of(tensor)
+    if need == "none" or rule.rule is None or rule.crash:
+        return TensorVerdict(tensor, rule, need, "unknown", mendable=need != "none")
+    exact = rule.rule.exact
+    if need == "bits" and not exact:
+        return TensorVerdict(tensor, rule, need, "too-loose")
+    if need != "tolerance":
+        status = "ambiguous" if is_default(acc) and not exact else "ok"
+        return TensorVerdict(tensor, rule, need, status)
+    load = load_of(tensor, case, judge)
+    mendable = has_tolerance(tensor.dtype, judge.atk_version)
+    if exact:
+        return TensorVerdict(tensor, rule, need, "too-strict", 1.0, mendable, load)
+    failure = _failure(load, rule.rule)
+    return TensorVerdict(tensor, rule, need, "ambiguous" if is_default(acc) else "ok", failure, mendable, load)
+
+
+def _failure(load: Load | None, rule: Rule | None) -> float:
+    """0 where no model applies: a benchmark on a third device, or a dtype without a format."""
+    if load is None or rule is None or rule.passes not in ("share-within-tolerance", "mean-and-max-relative"):
+        return 0.0
+    return load.failure(rule)
+
+
+def has_tolerance(dtype: str, atk_version: str) -> bool:
+    """Whether ATK compares this dtype by thresholds at all when a tolerance is asked for."""
+    probe = effective("mixed_tolerance_bm", dtype, atk_version)
+    if not probe.known:
+        probe = effective("single_bm", dtype, atk_version)
+    return probe.rule is not None and not probe.rule.exact
+
+
+def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
+    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers."""
+    if part_of(tensor.dtype) not in FORMATS:
+        return None
+    reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
+    low, high, distribution = _addend_range(tensor, case, judge)
+    return Load(
+        dtype=tensor.dtype,
+        extent=max(1, tensor.extent) if reduced else 1,
+        outputs=math.prod(tensor.shape),
+        low=low,
+        high=high,
+        distribution=distribution,
+        products=reduced and tensor.products,
+        roundings=1 if reduced else ROUNDINGS,
+    )
+
+
+def _addend_range(tensor: TensorClass, case: Case, judge: Judge) -> tuple[float, float, str]:
+    """Outputs add up inputs; gradients add up the upstream gradient, or products of it with inputs."""
+    inputs = input_range(case)
+    if tensor.role == "output":
+        return inputs or (*judge.upstream, "uniform")
+    if not tensor.products or inputs is None:
+        return (*judge.upstream, "uniform")
+    size = math.sqrt(max(map(abs, judge.upstream)) * max(abs(inputs[0]), abs(inputs[1])))
+    return (-size, size, "uniform")
+
+
+def input_range(case: Case) -> tuple[float, float, str] | None:
+    """The widest declared range over the floating inputs of a case, as (low, high, distribution)."""
+    ranges = [found for given in _tensors(case.inputs) if (found := _range(given)) is not None]
+    if not ranges:
+        return None
+    return max(ranges, key=lambda found: max(abs(found[0]), abs(found[1])))
+
+
+def _tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:
+    found = []
+    for given in inputs:
+        if given.members is not None:
+            found += _tensors(given.members)
+        elif given.shape is not None and (given.dtype or "").startswith(("fp", "bf", "hf", "float", "double", "complex")):
+            found.append(given)
+    return found
+
+
+def _range(given: CaseInput) -> tuple[float, float, str] | None:
+    values = given.values
+    if isinstance(values, dict):
+        mean, deviation = _ends(values.get("mean", 0)), _ends(values.get("std", 1))
+        if mean is None or deviation is None:
+            return None
+        center, spread = sum(mean) / 2, sum(deviation) / 2
+        reach = max(abs(mean[0] - center), 0.0)
+        return (center - spread - reach, center + spread + reach, "normal")
+    ends = _ends(values)
+    return None if ends is None else (*ends, "uniform")
+
+
+def _ends(value: Any) -> tuple[float, float] | None:
+    """Two finite numbers, smaller first; a zero-width range is widened, for constant data test nothing."""
+    pair = list(value) if isinstance(value, (list, tuple)) else [value, value]
+    if len(pair) == 1:
+        pair = pair * 2
+    if len(pair) != 2 or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in pair):
+        return None
+    low, high = sorted(float(end) for end in pair)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -1,0 +1,269 @@
+"""What a followed plugin can do with values: reach their attributes, call them, iterate over them.
+
+Every attribute is one of a list, every call is guarded, and every loop is paid for from the budget.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Callable
+from typing import Any
+
+from opscan.shapes.library import BUILTINS
+from opscan.shapes.methods import METHODS, call_method
+from opscan.shapes.modules import module_attribute
+from opscan.shapes.operations import binary, describe
+from opscan.shapes.records import record_method
+from opscan.shapes.stops import Budget, CannotFollow, PluginRaise
+from opscan.shapes.values import (
+    BoundMethod,
+    ClassValue,
+    ExceptionType,
+    ExceptionValue,
+    FunctionValue,
+    HostFunction,
+    Instance,
+    ModuleValue,
+    NativeMethod,
+    Poison,
+    RandomSource,
+    Record,
+    RecordType,
+    Silent,
+    SuperValue,
+    TypeValue,
+    measure,
+)
+
+_GENERATOR = type(_ for _ in ())
+_ITERABLE = frozenset({list, tuple, range, str, dict})
+_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError)
+
+
+class Machine:
+    """The state of one followed plugin.
+
+    `drew` tells whether the plugin has drawn a random number, `registered` holds its generator classes by name, and
+    `at` is the piece of syntax that is being followed.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self.budget = Budget()
+        self.rng = rng
+        self.drew = False
+        self.modules: dict[str, Any] = {}
+        self.registered: dict[str, ClassValue] = {}
+        self.at: ast.AST | None = None
+
+    @property
+    def line(self) -> int:
+        return getattr(self.at, "lineno", 0)
+
+    # -- attributes ----------------------------------------------------------------------------------------------------
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """`value.name` for the values that have attributes here; anything else raises CannotFollow."""
+        if _hidden(name):
+            raise CannotFollow(f"`.{name}`")
+        reader = _READERS.get(type(value))
+        if reader is not None:
+            return reader(self, value, name)
+        if name in METHODS.get(type(value), ()):
+            return NativeMethod(value, name)
+        raise CannotFollow(f"`.{name}` of {describe(value)}")
+
+    def has_attribute(self, value: Any, name: str) -> bool:
+        """`hasattr(value, name)`."""
+        if type(name) is not str or _hidden(name):
+            raise CannotFollow("an attribute whose name is hidden or no text")
+        if isinstance(value, Record):
+            return name in value.fields
+        if isinstance(value, Instance):
+            return name in value.attributes or value.cls.has(name)
+        return name in METHODS.get(type(value), ())
+
+    def set_attribute(self, value: Any, name: str, new: Any) -> None:
+        """`value.name = new`."""
+        if type(name) is not str or _hidden(name):
+            raise CannotFollow("assigning an attribute whose name is hidden or no text")
+        if isinstance(value, Record):
+            value.fields[name] = new
+        elif isinstance(value, Instance | ClassValue):
+            value.attributes[name] = new
+        elif not isinstance(value, Silent):
+            raise CannotFollow(f"assigning `.{name}` of {describe(value)}")
+
+    def _of_record(self, value: Record, name: str) -> Any:
+        if name in value.fields:
+            return value.fields[name]
+        method = record_method(value, name)
+        if method is None:
+            raise CannotFollow(f"`.{name}` of the {value.kind} object")
+        return method
+
+    def _of_instance(self, value: Instance, name: str) -> Any:
+        if name in value.attributes:
+            return value.attributes[name]
+        if not value.cls.has(name):
+            raise CannotFollow(f"`.{name}` of the generator")
+        return self.bind(value.cls.find(name), value)
+
+    def _of_class(self, value: ClassValue, name: str) -> Any:
+        if not value.has(name):
+            raise CannotFollow(f"`{value.name}.{name}`")
+        found = value.find(name)
+        if isinstance(found, Poison):
+            raise found.stop()
+        return BoundMethod(found, value) if isinstance(found, FunctionValue) and found.binding == "class" else found
+
+    def _of_super(self, value: SuperValue, name: str) -> Any:
+        for base in value.owner.bases:
+            if base.has(name):
+                return self.bind(base.find(name), value.instance)
+        raise CannotFollow(f"`super().{name}`")
+
+    def _of_module(self, value: ModuleValue | RandomSource, name: str) -> Any:
+        return module_attribute(value, name)
+
+    def _of_silent(self, value: Silent, _: str) -> Silent:
+        return value
+
+    def _of_type(self, value: TypeValue, name: str) -> Any:
+        if value.host is not dict or name != "fromkeys":
+            raise CannotFollow(f"`{value.name}.{name}`")
+        return HostFunction(name, lambda ev, keys, item=None: dict.fromkeys(ev.items(keys), item))
+
+    def _of_exception(self, value: ExceptionValue, name: str) -> Any:
+        if name != "args":
+            raise CannotFollow(f"`.{name}` of an exception")
+        return value.args
+
+    def bind(self, found: Any, receiver: Any) -> Any:
+        """What an attribute of a class gives for an instance: a method bound to it, a property's value ..."""
+        if isinstance(found, Poison):
+            raise found.stop()
+        if isinstance(found, HostFunction) and found.method:
+            return BoundMethod(found, receiver)
+        if not isinstance(found, FunctionValue) or found.binding == "static":
+            return found
+        if found.binding == "property":
+            return self.call(found, [receiver])
+        return BoundMethod(found, receiver.cls if found.binding == "class" else receiver)
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def call(self, function: Any, args: list[Any], named: dict[str, Any] | None = None) -> Any:
+        """Calls a function of the plugin or of the library."""
+        named = named or {}
+        if isinstance(function, BoundMethod):
+            return self.call(function.function, [function.receiver, *args], named)
+        if isinstance(function, FunctionValue):
+            return self.call_function(function, args, named)
+        if isinstance(function, HostFunction):
+            return self.guard(function.call, *([] if function.pure else [self]), *args, **named)
+        if isinstance(function, NativeMethod):
+            return self.guard(call_method, self, function.receiver, function.name, args, named)
+        if isinstance(function, TypeValue):
+            return self.guard(function.construct, self, *args, **named)
+        if isinstance(function, RecordType):
+            return self.guard(function.build, *args, **named)
+        if isinstance(function, ClassValue):
+            return self._instantiate(function, args, named)
+        if isinstance(function, ExceptionType):
+            return ExceptionValue(function.host, tuple(args))
+        if isinstance(function, Silent):
+            return function
+        raise CannotFollow(f"a call of {describe(function)}")
+
+    def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
+        """Calls a function of the plugin."""
+        raise NotImplementedError
+
+    def _instantiate(self, cls: ClassValue, args: list[Any], named: dict[str, Any]) -> Any:
+        if cls.exception is not None:
+            return ExceptionValue(cls.exception, tuple(args), cls.name)
+        instance = Instance(cls)
+        if cls.has("__init__"):
+            self.call(self.bind(cls.find("__init__"), instance), args, named)
+        return instance
+
+    def register(self, name: str = "", **_: Any) -> HostFunction:
+        """`GENERATOR_REGISTRY.register(name)`, a decorator of classes."""
+
+        def decorate(cls: Any) -> Any:
+            if isinstance(cls, ClassValue):
+                self.registered[name] = cls
+            return cls
+
+        return HostFunction("register", decorate, pure=True)
+
+    def guard(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Calls `function` of ours; what it raises for the plugin's values is an exception of the plugin."""
+        try:
+            return function(*args, **named)
+        except _ERRORS as error:
+            known = next((k for k in type(error).__mro__ if k.__name__ in BUILTINS), Exception)
+            raise PluginRaise(ExceptionValue(known, (str(error)[:200],)), self.line) from None
+
+    # -- what the library functions need -------------------------------------------------------------------------------
+
+    def items(self, value: Any) -> list[Any]:
+        """The items of an iterable as a list (the list itself, where it is one); sets in a fixed order."""
+        kind = type(value)
+        if kind is list:
+            return value  # type: ignore[no-any-return]
+        if kind in {set, frozenset}:
+            measure(value)
+            return sorted(value, key=lambda v: (type(v).__name__, repr(v)))
+        if kind is _GENERATOR:
+            return self.collect(value)
+        if kind not in _ITERABLE:
+            raise CannotFollow(f"iterating over {describe(value)}")
+        self.budget.charge(len(value))
+        return list(value)
+
+    def collect(self, values: Any) -> list[Any]:
+        """All items of a generator."""
+        collected = list(values)
+        self.budget.charge(len(collected))
+        return collected
+
+    def iterate(self, value: Any) -> Any:
+        """Something to loop over once, item by item; a generator and a range are not expanded."""
+        return value if type(value) in {_GENERATOR, range, list} else self.items(value)
+
+    def callback(self, function: Any) -> Callable[[Any], Any]:
+        """A function of one argument for a `key=` of ours."""
+        return lambda value: self.call(function, [value])
+
+    def sort(self, values: list[Any], key: Any = None, reverse: Any = False) -> list[Any]:
+        """The values sorted, as a new list."""
+        self.budget.charge(len(values))
+        if key is None:
+            for value in values:
+                measure(value)
+            return sorted(values, reverse=bool(reverse))
+        return sorted(values, key=self.callback(key), reverse=bool(reverse))
+
+    def operate(self, kind: type[ast.AST], left: Any, right: Any) -> Any:
+        """`left <operator> right`, unguarded."""
+        return binary(kind, left, right, self.budget)
+
+
+_READERS: dict[type, Callable[[Machine, Any, str], Any]] = {
+    Record: Machine._of_record,
+    Instance: Machine._of_instance,
+    ClassValue: Machine._of_class,
+    SuperValue: Machine._of_super,
+    ModuleValue: Machine._of_module,
+    RandomSource: Machine._of_module,
+    Silent: Machine._of_silent,
+    TypeValue: Machine._of_type,
+    ExceptionValue: Machine._of_exception,
+}
+
+
+def _hidden(name: str) -> bool:
+    """Whether Python itself gives the attribute its meaning (`__class__`); `__init__` is the only one followed."""
+    return name.startswith("__") and name.endswith("__") and name != "__init__"
