@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opscan.editing.meaning import Meaning, Unreadable, check_intended, read_meaning
-from opscan.model import Edit, Source
+from opscan.model import Edit, KeyPath, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,11 @@ def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
 
 def splice(text: str, edits: Sequence[Edit]) -> str:
     """The text with all edits in it; they must not overlap."""
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
+    pieces, last = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        pieces += (text[last : edit.start], edit.text)
+        last = edit.end
+    return "".join(pieces) + text[last:]
 
 
 class _Settling:
@@ -89,23 +92,26 @@ class _Settling:
 def _without_overlaps(text: str, edits: Sequence[Edit]) -> tuple[list[Edit], list[Refusal]]:
     kept: list[Edit] = []
     refused: list[Refusal] = []
+    taken: list[tuple[int, int]] = []
+    seen: set[tuple[int, int, str, KeyPath]] = set()
     for edit in edits:
-        if edit in kept:
+        stretch = (edit.start, edit.end)
+        if (*stretch, edit.text, edit.where) in seen:
             continue
+        place = bisect_left(taken, stretch)
         if not 0 <= edit.start <= edit.end <= len(text):
             refused.append(Refusal(edit, "the edit lies outside the text"))
-        elif any(_overlap(edit, other) for other in kept):
+        elif any(_overlap(stretch, other) for other in taken[max(place - 2, 0) : place + 2]):
             refused.append(Refusal(edit, "the edit overlaps an earlier one"))
         else:
+            taken.insert(place, stretch)
+            seen.add((*stretch, edit.text, edit.where))
             kept.append(edit)
     return kept, refused
 
 
-def _overlap(left: Edit, right: Edit) -> bool:
-    if left.start == left.end and right.start == right.end:
-        return left.start == right.start
-    return (
-        max(left.start, right.start) < min(left.end, right.end)
-        or (left.start == left.end and right.start < left.start < right.end)
-        or (right.start == right.end and left.start < right.start < left.end)
-    )
+def _overlap(left: tuple[int, int], right: tuple[int, int]) -> bool:
+    """Whether two stretches share text; an insertion at the edge of a replacement does not, one inside it does."""
+    if left[0] == left[1] or right[0] == right[1]:
+        return left == right or right[0] < left[0] < right[1] or left[0] < right[0] < left[1]
+    return max(left[0], right[0]) < min(left[1], right[1])

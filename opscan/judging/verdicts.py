@@ -16,8 +16,9 @@ from opscan.model import Case, CaseInput, Classification, NumericClass, TensorCl
 STATUSES = ("invalid", "too-strict", "too-loose", "ambiguous", "unknown", "shared", "ok")
 """From the worst to the best."""
 
-ROUNDINGS = 4
-"""How many roundings an arithmetic tensor is taken to have: a short formula, or a function approximated to a few ULP."""
+_MOST_ROUNDINGS = 8
+_ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
+"""Packets in whose results parts of opposite sign can cancel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Load:
     distribution: str
     products: bool
     roundings: int
+    cancels: bool
 
     def failure(self, rule: Rule) -> float:
         """The probability that a correct kernel fails a case under `rule`."""
@@ -54,6 +56,7 @@ class Load:
             distribution=self.distribution,
             products=self.products,
             roundings=self.roundings,
+            cancels=self.cancels,
         )
 
 
@@ -113,7 +116,7 @@ def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge) -> Te
     rule = effective(acc, tensor.dtype, judge.atk_version)
     need = need_of(tensor)
     if need == "none" or rule.rule is None or rule.crash:
-        return TensorVerdict(tensor, rule, need, "unknown", mendable=need != "none")
+        return TensorVerdict(tensor, rule, need, "unknown")
     exact = rule.rule.exact
     if need == "bits" and not exact:
         return TensorVerdict(tensor, rule, need, "too-loose")
@@ -157,8 +160,16 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
         high=high,
         distribution=distribution,
         products=reduced and tensor.products,
-        roundings=1 if reduced else ROUNDINGS,
+        roundings=1 if reduced else _roundings(tensor),
+        cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
     )
+
+
+def _roundings(tensor: TensorClass) -> int:
+    """Calls that round on the way; in float32 a function that is approximated to two ULP counts twice."""
+    calls = sum(step.numeric_class is NumericClass.ARITHMETIC for step in tensor.path)
+    least = 2 if tensor.dtype in ("fp32", "hf32", "fp64") else 1
+    return min(max(calls, least), _MOST_ROUNDINGS)
 
 
 def _addend_range(tensor: TensorClass, case: Case, judge: Judge) -> tuple[float, float, str]:

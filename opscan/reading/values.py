@@ -235,12 +235,20 @@ class _Walk:
         if not all(isinstance(part, dict) for part in parts):
             self.faults.append(Fault("yaml-syntax", "'<<' can only merge mappings", span))
             return []
-        return [(key, item, span) for part in reversed(parts) for key, item in part.items()]
+        return [(key, item, span) for part in parts for key, item in part.items()]
 
     def _with_merged(self, own: dict[Any, Any], merged: list[tuple[Any, Any, Span]], path: KeyPath) -> dict[Any, Any]:
-        """Merged keys come first and lose against the mapping's own, as in PyYAML."""
+        """Merged keys come first and lose against the mapping's own; of two merged ones the first counts.
+
+        PyYAML's versions disagree on the last point, so a file that depends on it gets a fault.
+        """
         result: dict[Any, Any] = {}
         for key, item, span in merged:
+            if key in result:
+                if key not in own and _differs(result[key], item):
+                    message = f"{_short(str(key))} is merged twice; which one counts depends on the version of PyYAML"
+                    self.faults.append(Fault("yaml-trap", message, span))
+                continue
             result[key] = item
             below = (*path, key if isinstance(key, (str, int)) else str(key))
             if key not in own:
@@ -270,6 +278,13 @@ class _Walk:
     def _refuse_tag(self, node: Any) -> None:
         tag = node.tag.replace(_PREFIX, "!!")
         self._refuse(node, f"ATK's reader does not accept the tag {tag} here; remove it")
+
+
+def _differs(left: Any, right: Any) -> bool:
+    """Whether two values differ; collections, which may contain themselves, are equal only to themselves."""
+    if isinstance(left, (dict, list)) or isinstance(right, (dict, list)):
+        return left is not right
+    return type(left) is not type(right) or bool(left != right)
 
 
 def _short(text: str) -> str:

@@ -11,8 +11,9 @@ from opscan.model import Case, Plugin, Spec
 from opscan.shapes.interpreter import Interpreter
 from opscan.shapes.operations import describe
 from opscan.shapes.records import case_record, design_record, frozen_case
+from opscan.shapes.scope import Scope
 from opscan.shapes.stops import STEPS_IN_ALL, STEPS_PER_DRAW, CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, FunctionValue, Instance, Record
+from opscan.shapes.values import ClassValue, FunctionValue, Instance, Poison, Record
 
 _MODULE_STEPS = 2 * STEPS_PER_DRAW
 
@@ -48,7 +49,7 @@ class Generator:
         scope = self.interpreter.run_module(plugin.tree)
         cls = self.interpreter.registered.get(spec.generate, scope.names.get(spec.generate))
         if not isinstance(cls, ClassValue):
-            raise CannotFollow(f"the class of generator `{spec.generate}`", *_definition(plugin.tree, spec.generate))
+            raise _missing(plugin.tree, scope, spec.generate)
         self.instance = self._create(cls, spec)
         self.index_used = _mentions_index(plugin.tree)
 
@@ -153,13 +154,14 @@ def _is_self(node: Any) -> bool:
     return getattr(node, "id", None) == "self"
 
 
-def _definition(tree: Any, name: str) -> tuple[int, int]:
-    """Where the class that registers `name` stands, (0, 0) where none does."""
+def _missing(tree: Any, scope: Scope, name: str) -> CannotFollow:
+    """Why there is no class for the registered `name`: its definition cannot be followed, or there is none."""
     import ast
 
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             constants = [c.value for d in node.decorator_list for c in ast.walk(d) if isinstance(c, ast.Constant)]
             if name in constants or node.name == name:
-                return node.lineno, node.col_offset + 1
-    return 0, 0
+                found = scope.names.get(node.name)
+                return found.stop() if isinstance(found, Poison) else CannotFollow(f"class `{node.name}`", node.lineno)
+    return CannotFollow(f"the class of generator `{name}`")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from opscan.editing import apply_edits
+from opscan.editing import apply_edits, splice
+from opscan.editing.splicing import _without_overlaps
 from opscan.model import Edit, KeyPath, Source
 
 YAML = "name: a\nstandard:\n  acc: equal  # c\n  perf: not_key\ninputs: [{type: tensor}]\n"
@@ -104,3 +107,21 @@ def test_json_is_verified_as_json() -> None:
     assert edited.text == '[{"a": "x", "n": NaN}, {"a": 2}]'
     refused = apply_edits(source(text, "x.json"), [Edit(7, 8, "x", (0, "a"), "x")])
     assert refused.text == text
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 4)), max_size=8))
+def test_the_first_of_overlapping_edits_wins_in_any_order(places: list[tuple[int, int]]) -> None:
+    text = '["' + "x" * 22 + '"]'
+    edits = [Edit(start + 2, start + 2 + length, f"<{n}>", (0,), "") for n, (start, length) in enumerate(places)]
+    kept, refused = _without_overlaps(text, edits)
+    assert len(kept) + len(refused) == len(edits)
+    for n, edit in enumerate(edits):
+        earlier = [other for other in edits[:n] if other in kept]
+        touched = set(range(2 * edit.start + 1, 2 * edit.end)) | ({2 * edit.start} if edit.start == edit.end else set())
+        clash = any(
+            touched & (set(range(2 * o.start + 1, 2 * o.end)) | ({2 * o.start} if o.start == o.end else set()))
+            for o in earlier
+        )
+        assert (edit in kept) == (not clash)
+    spliced = splice(text, kept)
+    assert all(edit.text in spliced for edit in kept)

@@ -87,11 +87,12 @@ def run(
     mode: Any = None,
     keep: Callable[[torch.Tensor], Any] | None = None,
     before_backward: Callable[[Sequence[torch.Tensor]], None] | None = None,
+    seed: int = 7,
 ) -> Run:
     """Forward, and backward to every leaf that requires grad, under `mode`. `keep`: what is kept of a compared tensor."""
     given = what.leaves if leaves is None else leaves
     args, kwargs = tree_unflatten(list(given), what.structure)
-    torch.manual_seed(7)
+    torch.manual_seed(seed)
     mode = mode if mode is not None else contextlib.nullcontext()
     with warnings.catch_warnings(), mode:
         warnings.simplefilter("ignore")

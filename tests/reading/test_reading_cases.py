@@ -147,7 +147,7 @@ def test_a_file_cut_in_its_first_case_is_unread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{}", '{"cases": %s}' % WHOLE, "[1, 2]", '[{"a": 1}]', '"x"', "{'a': 1}", "[1,", '{"a": [{"inputs":']
+    "text", ["[]", "{}", f'{{"cases": {WHOLE}}}', "[1, 2]", '[{"a": 1}]', '"x"', "{'a': 1}", "[1,", '{"a": [{"inputs":']
 )
 def test_other_json_is_none_of_ours(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"

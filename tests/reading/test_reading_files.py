@@ -44,7 +44,7 @@ def read_text(folder: Path, name: str, text: str | bytes) -> object:
         ("x.py", b"class A(BaseApi):\n    x = '\xff'\n", "plugin", "not-utf8", (2, 10)),
     ],
 )
-def test_broken_files(
+def test_broken_files(  # noqa: PLR0913, PLR0917
     tmp_path: Path, name: str, text: str | bytes, kind: str, rule: str, place: tuple[int, int]
 ) -> None:
     read = read_text(tmp_path, name, text)
@@ -169,7 +169,8 @@ def test_a_plugin_may_declare_its_encoding(tmp_path: Path) -> None:
 def test_nodes(tmp_path: Path) -> None:
     text = (
         "# 节点\nnodes:\n- backend: npu\n  task: [accuracy, accuracy_dc]\n  devices: [0]\n  name: dut\n"
-        "- backend: cpu\n  task: run\n- {backend: gpu, tasks: [run], is_compare: 1}\n- {task: [acuracy, 1], backend: cpu}\n"
+        "- backend: cpu\n  task: run\n- {backend: gpu, tasks: [run], is_compare: 1}\n"
+        "- {task: [acuracy, 1], backend: cpu}\n"
         "- {task: [run]}\n- x\n- {backend: [a], task: 3}\n"
     )
     read = read_text(tmp_path, "n.yaml", text)

@@ -198,8 +198,8 @@ def test_a_spec_without_inputs_is_still_a_spec(tmp_path: Path) -> None:
         "inputs: [{type: attr, dtypes: {values: [string]}, ranges: {valid: {values: [1e-4, '1e5']}}}]\n",
         'inputs: [{type: tensor, dtypes: {values: [fp32]}, ranges: {valid: {values: ["-inf", inf, nan, "null"]}}}]\n',
         "inputs: [{type: attr, dtypes: {values: [float32, double, int64_t, int8_t, torch_dtype, non_param, float]}}]\n",
-        "shape_distributions: [[0, 1.0]]\ninputs: [{type: attr_tuple, dtypes: {values: [load_tensor_data, attr_bool]}}]\n",
-        "inputs: [{type: tensor, dtypes: {values: [fp8e4m3, hf32, complex32], random_types: [{name: nd, mean: 0, std: 1}]}}]\n",
+        "shape_distributions: [[0, 1.0]]\ninputs: [{type: attrs, dtypes: {values: [load_tensor_data, attr_bool]}}]\n",
+        INPUT + "  dtypes: {values: [fp8e4m3, hf32], random_types: [{name: nd, mean: 0, std: 1}]}\n",
     ],
 )
 def test_what_real_files_write_is_accepted(tmp_path: Path, text: str) -> None:
@@ -262,7 +262,8 @@ def test_numbers_as_text_elsewhere(tmp_path: Path, text: str, edits: list[str | 
 def test_private_dialects_are_reported_and_read(tmp_path: Path) -> None:
     text = (
         "name: x\nconstraints: [{a: b}]\ninvalid_combinations:\n  - [1]\n"
-        "inputs:\n  - {name: b, type: attr, dtype: int, value: {type: list, values: [1]}}\n  - {name: q, type: tensor}\n"
+        "inputs:\n  - {name: b, type: attr, dtype: int, value: {type: list, values: [1]}}\n"
+        "  - {name: q, type: tensor}\n"
     )
     spec = read_spec_of(tmp_path, text)
     assert [fault.rule for fault in spec.faults] == ["unknown-key"] * 4

@@ -15,7 +15,7 @@ from opscan.reading.values import Tree, read_tree
 
 DOCUMENTS = [
     "a: 1\nb: [x, {c: 1.5}]\n",
-    "a: &x {b: 1, c: [1, 2]}\nd: *x\ne: {<<: *x, b: 3}\nf:\n  <<: [*x, {z: 1, b: 9}]\n  g: *x\n",
+    "a: &x {b: 1, c: [1, 2]}\nd: *x\ne: {<<: *x, b: 3}\nf:\n  <<: [*x, {z: 1}]\n  g: *x\n",
     "? a\n: 1\n? [b]\n",
     "on: yes\n0644: 12:30:45\n1.5: 2024-01-01\n~: null\n",
     "a: |\n  text\n  more\n\nb: >-\n  x\n  y\nc: 'it''s'\nd: \"\\u4e2d\"\n",
@@ -151,6 +151,7 @@ def test_syntax_faults(text: str, rule: str, line: int, column: int, words: str)
         ("a: !custom 1\n", "yaml-syntax", "!custom"),
         ("a: !!int x\n", "yaml-syntax", "int"),
         ("? [a]\n: 1\n", "yaml-syntax", "cannot be a key"),
+        ("a:\n  <<: [{b: 1}, {b: 2}]\n", "yaml-trap", "version of PyYAML"),
         ("a:\n  <<: 1\n", "yaml-syntax", "merge"),
         ("a: 2024-13-45\n", "yaml-syntax", "timestamp"),
         ("a: 1\nb: c\x85d: e\n", None, ""),
