@@ -9,8 +9,7 @@ from pathlib import Path
 from opscan import editing, reading
 from opscan.config import Settings
 from opscan.judging import CaseProblem, Judge, from_faults, judge_case_file, judge_spec
-from opscan.judging.findings import FIRST_PLACES
-from opscan.judging.rules import load_rule
+from opscan.judging.findings import find
 from opscan.model import Audit, CaseFile, Edit, FileReport, Finding, NodeFile, Plugin, RunScript, Source, Spec, Unread
 from opscan.numerics import Classifier
 from opscan.shapes import Catalog, companions, gather_evidence, link, scenarios
@@ -40,6 +39,9 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
     ]
     catalog = link([*files, *beside])
     run = _Run(settings, catalog)
+    for path in paths:
+        if path.is_dir() and not any(_lies_below(_path_of(file), path) for file in files):
+            run.add_finding(find("nothing-to-audit", path.as_posix(), f"no file to audit below {path.as_posix()}"))
     for file in (*missing, *files):
         if progress:
             progress(str(_path_of(file)))
@@ -58,6 +60,9 @@ class _Run:
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
         self._sources: dict[str, Source] = {}
+
+    def add_finding(self, finding: Finding) -> None:
+        self._findings.append(finding)
 
     def add(self, file: reading.ReadFile) -> None:
         shown = _path_of(file).as_posix()
@@ -89,7 +94,13 @@ class _Run:
         if not evidence.cases and links.generator_reason:
             evidence = replace(evidence, reason=links.generator_reason)
         judged = judge_spec(
-            spec, shown, evidence, scenarios(spec, self._catalog), self._classifier.classify, self._judge
+            spec,
+            shown,
+            evidence,
+            scenarios(spec, self._catalog),
+            self._classifier.classify,
+            self._judge,
+            executor_reason=links.executor_reason,
         )
         findings = [*from_faults(shown, evidence.faults), *judged.findings]
         if judged.proposal is None:
@@ -114,6 +125,10 @@ class _Run:
     def result(self) -> Audited:
         kept = tuple(finding for finding in self._findings if _selected(finding, self._settings))
         return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept), self._sources)
+
+
+def _lies_below(path: Path, folder: Path) -> bool:
+    return folder == path or folder in path.parents
 
 
 def _path_of(file: reading.ReadFile) -> Path:
@@ -167,6 +182,3 @@ def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
 def unique_edits(findings: Sequence[Finding]) -> list[Edit]:
     """The edits of all findings, each once: several findings can be mended by the same edit."""
     return list({(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values())
-
-
-__all__ = ["FIRST_PLACES", "Audited", "audit_paths", "load_rule", "unique_edits"]

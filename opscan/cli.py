@@ -5,6 +5,7 @@ Only what every command needs is imported here; torch, Jinja2 and the rest come 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 0
+    except Exception as problem:
+        if os.environ.get("OPSCAN_TRACEBACK"):
+            raise
+        name = type(problem).__name__
+        click.echo(f"internal error: {name}: {problem} (OPSCAN_TRACEBACK=1 shows where; please report it)", err=True)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
 
 

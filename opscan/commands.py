@@ -19,7 +19,7 @@ def run_audit(paths: Sequence[Path], settings: Settings, form: str | None, outpu
     """Audit, report, and return 1 if a finding is at or above `settings.fail_on`."""
     audited = _audit(paths, settings)
     _emit(audited.audit, form, output, per_case=per_case)
-    return int(_fails(audited.audit.findings, settings))
+    return _exit_code(audited.audit.findings, settings)
 
 
 def _audit(paths: Sequence[Path], settings: Settings):  # type: ignore[no-untyped-def]
@@ -31,6 +31,13 @@ def _audit(paths: Sequence[Path], settings: Settings):  # type: ignore[no-untype
         if "ATK version" in str(problem):
             raise click.UsageError(str(problem)) from None
         raise
+
+
+def _exit_code(findings: Sequence[Finding], settings: Settings) -> int:
+    """2 where a path does not exist, for that is a usage error; else 1 if a finding is at or above `fail_on`."""
+    if any(finding.name == "missing-path" for finding in findings):
+        return 2
+    return int(_fails(findings, settings))
 
 
 def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
@@ -72,7 +79,7 @@ def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: b
     for problem in write_fixes(plan):
         click.echo(f"not written: {problem}", err=True)
     click.echo(plan.summary(written=True), err=True)
-    return int(_fails(_audit(paths, settings).audit.findings, settings))
+    return _exit_code(_audit(paths, settings).audit.findings, settings)
 
 
 def run_explain(operator: str, inputs: Sequence[str], form: str | None, output: Path | None, *, backward: bool) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from opscan.model import Source
@@ -21,6 +20,8 @@ def write_atomically(path: Path, source: Source, new_text: str) -> None:
     A symbolic link stays, its target is replaced; mode and, where allowed, owner are kept. Raises StaleFileError where
     the file has changed since it was read, another OSError where it cannot be written; the file is then untouched.
     """
+    import tempfile
+
     target = Path(os.path.realpath(path))
     if target.read_bytes() != _encoded(source, source.text):
         raise StaleFileError(f"{path} has changed since it was read; nothing was written, run again")

@@ -49,7 +49,8 @@ def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
 
 def splice(text: str, edits: Sequence[Edit]) -> str:
     """The text with all edits in it; they must not overlap."""
-    pieces, last = [], 0
+    pieces: list[str] = []
+    last = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         pieces += (text[last : edit.start], edit.text)
         last = edit.end

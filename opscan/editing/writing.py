@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import yaml
@@ -91,6 +90,8 @@ def _float(value: float) -> str:
         return ".inf" if value > 0 else "-.inf"
     if value == 0 or _SCIENTIFIC_BELOW <= abs(value) < _SCIENTIFIC_FROM:
         return repr(value)
+    from decimal import Decimal
+
     sign, digits, exponent = Decimal(repr(value)).as_tuple()
     shown = "".join(map(str, digits)).rstrip("0") or "0"
     power = int(exponent) + len(digits) - 1

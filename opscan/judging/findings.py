@@ -8,9 +8,6 @@ from dataclasses import replace
 from opscan.judging.rules import load_rule
 from opscan.model import Edit, Fault, Finding, Span
 
-FIRST_PLACES = 5
-
-
 def find(
     rule: str,
     path: str,

@@ -30,11 +30,10 @@ def acc_text(acc: Any) -> str:
 
 
 def tensor_text(tensor: TensorReport) -> str:
-    """`gradient of `other` (input 3)`: inputs counted from 1, as a person does."""
+    """`the gradient of `other``, `output 0`."""
     if tensor.role == "gradient":
-        place = f" (input {tensor.input + 1})" if tensor.input is not None else ""
-        return f"the gradient of `{tensor.name.removeprefix('grad:')}`{place}"
-    return f"the output `{tensor.name}`"
+        return f"the gradient of `{tensor.name.removeprefix('grad:')}`"
+    return tensor.name.replace(":", " ")
 
 
 def behaviour(tensor: TensorReport) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opscan.judging.expression import expression
@@ -28,8 +28,12 @@ class Recommendation:
     inadequate: Mapping[str, float] = field(default_factory=dict)
 
 
-def recommend(verdicts: Sequence[CaseVerdict], judge: Judge) -> Recommendation:
-    """One standard for all of `verdicts`: equal where nothing needs a tolerance, else the strictest adequate ladder step."""
+def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Recommendation:
+    """One standard for all of `verdicts`: equal where nothing needs a tolerance, else the strictest adequate ladder step.
+
+    `declared`: floating dtypes that the spec also draws; those without a case of their own are served as if the cases
+    of the others had them.
+    """
     dtypes = sorted({verdict.tensor.dtype for case in verdicts for verdict in case.tensors if verdict.need != "none"})
     loads = [[v.load for v in case.tensors if v.need == "tolerance" and v.load is not None] for case in verdicts]
     needed = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
@@ -38,8 +42,10 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge) -> Recommendation:
         written, reason = expression(standards, judge.atk_version)
         return Recommendation(standards, written, reason)
     standards, rates, inadequate = {}, [], {}
-    for dtype in dtypes:
+    for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
         mine = [[load for load in case if load.dtype == dtype] for case in loads]
+        if dtype not in dtypes:
+            mine = [[replace(load, dtype=dtype) for load in case] for case in loads]
         name, rate, fits = _strictest(dtype, mine, judge.limit)
         standards[dtype] = name
         rates.append(rate)

@@ -8,11 +8,14 @@ from typing import Any
 
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.findings import at_most, find
+from opscan.judging.invariance import invariant_evidence
 from opscan.judging.messages import acc_text, percent, recommendation_text, told
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit
 from opscan.judging.verdicts import Judge, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, Span, Spec, TensorReport
+from opscan.numerics.binding import ATK_DTYPES, TORCH_DTYPES
+from opscan.numerics.operators import resolve
 
 Classify = Callable[[Case], Classification]
 
@@ -26,10 +29,20 @@ class Judged:
     proposal: Any = None
 
 
-def judge_spec(
-    spec: Spec, shown: str, evidence: Evidence, scenarios: tuple[str, ...], classify: Classify, judge: Judge
+def judge_spec(  # noqa: PLR0913
+    spec: Spec,
+    shown: str,
+    evidence: Evidence,
+    scenarios: tuple[str, ...],
+    classify: Classify,
+    judge: Judge,
+    *,
+    executor_reason: str = "",
 ) -> Judged:
-    """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases."""
+    """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases.
+
+    `executor_reason`: why the plugin that would hold the golden is not there, if the spec needs one.
+    """
     base = FileReport(
         path=shown,
         kind="spec",
@@ -40,8 +53,13 @@ def judge_spec(
         backward=spec.backward,
         found=spec.acc,
     )
+    if (foreign := _foreign_name(spec)) is not None:
+        return _undecided(spec, base, "; ".join(filter(None, (foreign, executor_reason))), "unknown-operator")
     if not evidence.cases:
-        return _undecided(spec, base, evidence.reason, "unknown-shapes")
+        invariant = invariant_evidence(spec, classify)
+        if invariant is None:
+            return _undecided(spec, base, evidence.reason, "unknown-shapes")
+        evidence = invariant
     pairs = [(case, classify(case)) for case in evidence.cases]
     runnable = [(case, known) for case, known in pairs if known.tensors]
     findings = _mismatches(spec, shown, pairs)
@@ -49,12 +67,18 @@ def judge_spec(
         return _unrunnable(spec, base, pairs, findings)
     verdicts = [judge_case(case, known, case.acc, judge) for case, known in runnable]
     findings += comparator_findings(spec, shown, verdicts)
-    return _decided(spec, base, evidence, judge_unit(verdicts, judge), findings, judge)
+    return _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings)
 
 
-def _decided(
-    spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding], judge: Judge
-) -> Judged:
+def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
+    """The floating dtypes that any tensor input declares, under the names that compared tensors carry."""
+    inputs = (*spec.inputs, *spec.method_inputs, *((spec.tensor_input,) if spec.tensor_input else ()))
+    declared = [str(dtype) for given in inputs if given.kind.startswith("tensor") for dtype in given.dtypes.values]
+    torch_names = dict.fromkeys(TORCH_DTYPES.get(dtype, "") for dtype in declared)
+    return tuple(ATK_DTYPES[name] for name in torch_names if name in ATK_DTYPES)
+
+
+def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding]) -> Judged:
     basis = unit.verdicts[0].classification.basis
     tensors = fold(unit.verdicts, unit.statuses, evidence.source)
     compares = {"accuracy", "small-value"} & set(base.scenarios)
@@ -148,6 +172,16 @@ def _nan_caveat(spec: Spec) -> str:
     return " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself" if nan_possible(
         spec
     ) else ""
+
+
+def _foreign_name(spec: Spec) -> str | None:
+    """Why the spec's name means no operator of PyTorch, told without importing torch; None where it may mean one."""
+    if not spec.name:
+        return "the spec names no golden operator"
+    if spec.tensor_input is not None or spec.name.startswith(("torch.", "Tensor.", "aten.")):
+        return None
+    told = resolve(spec.name)
+    return told if isinstance(told, str) else None
 
 
 def _undecided(spec: Spec, base: FileReport, reason: str, rule: str) -> Judged:

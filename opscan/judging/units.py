@@ -31,12 +31,13 @@ class Unit:
         return worst(mendable)
 
 
-def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge) -> Unit:
+def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Unit:
     """One standard serves all of `verdicts`, so the loosest need decides: what must be equal then shares a tolerance.
 
-    A tolerance that correct kernels fail in more than `judge.limit` of the cases is too strict.
+    A tolerance that correct kernels fail in more than `judge.limit` of the cases is too strict. `declared`: see
+    `recommend`.
     """
-    recommendation = recommend(verdicts, judge)
+    recommendation = recommend(verdicts, judge, declared)
     tolerances = [[v.failure for v in case.tensors if not _exact(v)] for case in verdicts]
     rate = mean_failure(tolerances)
     loose = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)

@@ -73,9 +73,7 @@ def _merge_paths(paths: list[tuple[Step, ...]]) -> tuple[Step, ...]:
 
 def at_least(bits: Bits, level: Level, *depends: str) -> Bits:
     """`bits` raised to `level` where it is stricter, with `depends` added."""
-    return replace(
-        bits, level=max(bits.level, level), depends=bits.depends | frozenset(depends), uninitialised=False
-    )
+    return replace(bits, level=max(bits.level, level), depends=bits.depends | frozenset(depends), uninitialised=False)
 
 
 def round_once(bits: Bits) -> Bits:
@@ -95,8 +93,10 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
     products can be `fused` into the sum (then already two depend on which product is rounded). One addend is none.
     A sum of sums has the product of their extents; products of sums count only the larger one.
     """
-    if count <= 1 or (bits.level == Level.CONST and not fused):
-        return replace(bits, depends=bits.depends | frozenset(depends), uninitialised=False)
+    if bits.level == Level.CONST and not fused:
+        return replace(bits, uninitialised=False)
+    if count <= 1:
+        return replace(bits, depends=bits.depends | frozenset(depends) - {"values"}, uninitialised=False)
     total = max(bits.addends, count) if fused else bits.addends * count
     if total == 2 and not fused:
         return replace(round_once(bits), addends=2, depends=bits.depends | frozenset(depends))

@@ -11,17 +11,19 @@ from opscan.numerics.bits import Bits, join
 
 SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Bits of the significand, the hidden one included."""
+EXPONENT_BITS = {"float64": 11, "float32": 8, "float16": 5, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 5}
 INTEGER_BITS = {"bool": 1, "uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "uint32": 32, "int64": 63}
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that enters or leaves a call. `zero`: known to hold nothing but zeros."""
+    """A tensor that enters or leaves a call. `zero`: known to hold nothing but zeros; `unit`: nothing but 0, 1 and -1."""
 
     shape: tuple[int, ...]
     dtype: str
     bits: Bits = Bits()
     zero: bool = False
+    unit: bool = False
 
     @property
     def numel(self) -> int:
@@ -89,12 +91,22 @@ def _operands_in(value: Any) -> Iterator[Operand]:
             yield from _operands_in(item)
 
 
-def is_scale(value: Any) -> bool:
-    """Whether multiplying by the number `value` only moves the exponent (0 and powers of two)."""
+def real_part(dtype: str) -> str:
+    """The dtype of the real and of the imaginary part."""
+    return {"complex32": "float16", "complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def is_scale(value: Any, dtype: str = "float32") -> bool:
+    """Whether multiplying by the number `value` only moves the exponent (0 and powers of two).
+
+    float16 has so few exponents that small results lose digits; there only a half is taken to be exact.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return isinstance(value, bool)
     if value == 0:
         return True
+    if real_part(dtype) == "float16" and abs(value) < 0.5:
+        return False
     return math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5
 
 

@@ -63,8 +63,12 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             run = trace(operator, binding, case.outputs, real=True)
     except (Refused, NeedsData) as problem:
         refused = isinstance(problem, Refused)
-        return Classification((), basis, f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
-                              mismatch=refused and basis == "golden")
+        return Classification(
+            (),
+            basis,
+            f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
+            mismatch=refused and basis == "golden",
+        )
     tensors = tuple(_describe(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
@@ -85,7 +89,7 @@ def _describe(name: str, role: str, argument: TensorArgument | None, tensor: Any
         numeric_class=class_of(bits),
         input=argument.position if argument else None,
         correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=(own or list(bits.causes) or [None])[0] if reduced else None,
+        cause=next(iter(own or bits.causes), None) if reduced else None,
         depends_on=tuple(sorted(bits.depends)),
         extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
         products=bits.products,

@@ -18,7 +18,33 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NAMESPACES = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.Tensor", "torch")
-_REFUSED = frozenset({"from_file"})
+_REFUSED = re.compile(
+    r"from_file|set_?|set_data|data|requires_grad_|retain_grad|record_stream|pin_memory|is_leaf|output_nr|resize_storage.*"
+    r"|_version|_backward|_print|_(functional_)?(assert|sobol|cufft|cudnn_init|test|debug|nested|sym|mps|mkldnn|fw_primal"
+    r"|make_dual|unpack_dual|make_dep|from_blob|functionalize|lazy_clone|use_).*"
+)
+"""Dispatcher entries that are no computation on tensors: files, autograd state, streams, assertions, caches."""
+_CONVERSIONS = frozenset(
+    {
+        "bfloat16",
+        "bool",
+        "byte",
+        "cdouble",
+        "cfloat",
+        "chalf",
+        "char",
+        "double",
+        "float",
+        "half",
+        "int",
+        "long",
+        "short",
+    }
+)
+"""Methods of Tensor that cast, under names that the dispatcher does not know."""
+_COMPOSED = frozenset({"unique", "lu", "lobpcg", "pca_lowrank", "svd_lowrank", "unravel_index"})
+"""Operators that PyTorch writes in Python, under names that the dispatcher does not know."""
+_PREFIXES = {"torch.special": "special_", "torch.linalg": "linalg_", "torch.fft": "fft_"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +71,7 @@ def resolve(name: str, *, method: bool = False) -> Operator | str:
     if not _NAME.fullmatch(name):
         return f"`{name}` is not the name of an operator"
     head, _, last = name.rpartition(".")
-    if last in _REFUSED or last.startswith("__"):
+    if _REFUSED.fullmatch(last) or last.startswith("__"):
         return f"`{name}` is not an operator"
     if method or head in ("Tensor", "torch.Tensor"):
         return _resolve_method(name, last)
@@ -72,6 +98,8 @@ def _resolve_method(name: str, last: str) -> Operator | str:
     method = getattr(torch.Tensor, last, None)
     if not callable(method):
         return f"torch {torch.__version__} has no method Tensor.{last}"
+    if last not in _CONVERSIONS | _COMPOSED and not _is_dispatched(last):
+        return f"`{name}` is not an operator"
     return Operator(name, method, ("self", *_parameters(method, last)), method=True)
 
 
@@ -79,6 +107,8 @@ def _resolve_aten(name: str) -> Operator | str:
     import torch
 
     parts = name.removeprefix("torch.ops.").removeprefix("aten.").split(".")
+    if len(parts) > 2 or _REFUSED.fullmatch(parts[0]) or parts[0] not in _dispatched():
+        return f"torch {torch.__version__} has no operator {name}"
     try:
         packet = getattr(torch.ops.aten, parts[0])
         operator = getattr(packet, parts[1]) if len(parts) > 1 else packet
@@ -99,15 +129,31 @@ def _resolve_function(name: str, head: str, last: str) -> Operator | str:
         return f"torch {torch.__version__} has no operator {name}"
     if inspect.isclass(function) or not callable(function):
         return f"`{name}` is not a function"
-    if not _is_operator(function, last):
+    if not _is_operator(function, head, last):
         return f"`{name}` is not an operator"
     return Operator(name, function, _parameters(function, last))
 
 
-def _is_operator(function: Any, last: str) -> bool:
+def _is_operator(function: Any, head: str, last: str) -> bool:
+    """Being callable is not enough: `torch` also holds loaders, thread settings and the compiler's entry points."""
+    if _is_dispatched(last) or _is_dispatched(_PREFIXES.get(head, "") + last):
+        return True
+    if head == "torch":
+        return last in _COMPOSED
+    return getattr(function, "__hash__", None) is not None and function in _overridable()
+
+
+def _is_dispatched(name: str) -> bool:
+    return name in _dispatched() or (name.endswith("_") and name.rstrip("_") in _dispatched())
+
+
+@lru_cache(maxsize=1)
+def _dispatched() -> frozenset[str]:
+    """Names of ATen operators that the dispatcher knows; `torch.ops.aten` alone also holds the JIT's, such as `save`."""
     import torch
 
-    return inspect.isbuiltin(function) or hasattr(torch._C._VariableFunctions, last) or function in _overridable()
+    names = (name.partition("::") for name in torch._C._dispatch_get_all_op_names())
+    return frozenset(rest.partition(".")[0] for space, _, rest in names if space == "aten")
 
 
 @lru_cache(maxsize=1)
@@ -142,7 +188,12 @@ def _schema_parameters(last: str) -> tuple[str, ...]:
 
     try:
         packet = getattr(torch.ops.aten, last)
-        schema = getattr(packet, packet.overloads()[0])._schema
+        overloads = packet.overloads()
+        chosen = next((name for name in ("List", "Tensor", "default", "") if name in overloads), overloads[0])
+        schema = getattr(packet, chosen)._schema
     except (AttributeError, IndexError):
         return ()
-    return tuple("input" if argument.name == "self" else argument.name for argument in schema.arguments)
+    return tuple(
+        "input" if argument.name == "self" and str(argument.type) == "Tensor" else argument.name
+        for argument in schema.arguments
+    )

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch._subclasses import fake_tensor
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.bits import Bits
@@ -89,9 +89,9 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, real: bool) 
     tracer = Tracer()
     for _, tensor in leaves:
         tracer.seed(tensor, Bits())
-    if operator.in_place or mutated is not None:
-        args, kwargs = _without_leaves(args, kwargs)
     with tracer:
+        if operator.in_place or mutated is not None:
+            args, kwargs = _without_leaves(args, kwargs)
         result = operator.call(*args, **kwargs)
     outputs = _outputs(operator, result, args, mutated, binding)
     compared: list[Traced] = [(name, "output", None, tensor, tracer.bits_of(tensor)) for name, tensor in outputs]
@@ -130,7 +130,7 @@ def _tensors(value: Any, kind: type = torch.Tensor) -> Iterator[Any]:
 
 def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgument, Any]], real: bool) -> list[Traced]:
     wanted = [(argument, tensor) for argument, tensor in leaves if tensor.requires_grad]
-    roots = [tensor for tensor in outputs if tensor.requires_grad and tensor.grad_fn is not None]
+    roots = [tensor for tensor in outputs if tensor.requires_grad]
     if not wanted or not roots:
         return []
     tracer.phase = "backward"

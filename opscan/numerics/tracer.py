@@ -24,6 +24,9 @@ from opscan.numerics.transfer import transfer
 
 _ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
 _FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill_"})
+_ONES = frozenset({"ones", "ones_like", "new_ones"})
+_SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
+_COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
 
@@ -54,6 +57,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self.phase = "forward"
         self._bits: dict[int, Bits] = {}
         self._zero: set[int] = set()
+        self._unit: set[int] = set()
+        self._leaked: Bits | None = None
         self._alive: list[Any] = []
 
     def seed(self, tensor: Any, bits: Bits) -> None:
@@ -77,7 +82,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if func._schema.name.split("::")[1].startswith("_foreach_"):
             self._foreach(func, arguments, returned or written)
             return result
-        targets = [tensor for tensor in _flat(returned)] or list(_flat(written))
+        targets = list(_flat(returned)) or list(_flat(written))
         inputs = {name: value for name, value in arguments.items() if not _is_out(func, name)}
         self._record(func, inputs, targets, [tensor for tensor in _flat(written) if tensor is not None])
         return result
@@ -114,24 +119,38 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             broadcast=self._sums_broadcast(packet, arguments, outputs),
         )
         results = transfer(call, kind)
-        zero = _makes_zeros(packet, arguments)
+        if self._leaked is not None:
+            results = tuple(join((bits, self._leaked)) for bits in results)
+        if packet == "_local_scalar_dense":
+            self._leak(call)
+        zero, unit = _makes_zeros(packet, arguments), _makes_units(packet, call)
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), zero, written)
+                self._store(output, self._step(call, kind, bits), zero, unit, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
                 self._set(tensor, join((self.bits_of(tensor), spill)))
 
-    def _store(self, output: Any, bits: Bits, zero: bool, written: Sequence[Any]) -> None:
+    def _leak(self, call: Call) -> None:
+        """A number that was read from a tensor may decide anything that the operator computes after it."""
+        operand = call.tensor("self")
+        if operand.rounds or operand.bits.level > Level.SELECT:
+            self._leaked = join((operand.bits, self._leaked or CONST))
+
+    def _store(self, output: Any, bits: Bits, zero: bool, unit: bool, written: Sequence[Any]) -> None:
         """A write that covers only a part of a storage leaves the rest as it was."""
         key = _storage(output)
         in_place = any(output is tensor for tensor in written)
         if key in self._bits and (not in_place or not _covers(output)):
             bits = join((self._bits[key], bits))
             zero = zero and key in self._zero
+            unit = (unit or zero) and key in self._unit
+        known = key in self._bits
         self._set(output, bits)
-        (self._zero.add if zero else self._zero.discard)(key) if in_place or key not in self._zero else None
+        if in_place or not known:
+            (self._zero.add if zero else self._zero.discard)(key)
+            (self._unit.add if unit or zero else self._unit.discard)(key)
 
     def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
         if kind in _UNDRAWN or bits.uninitialised:
@@ -144,7 +163,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if isinstance(value, torch.Tensor):
             key = _storage(value)
             dtype = str(value.dtype).removeprefix("torch.")
-            return Operand(tuple(value.shape), dtype, self.bits_of(value), key in self._zero)
+            return Operand(tuple(value.shape), dtype, self.bits_of(value), key in self._zero, key in self._unit)
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
         return value
@@ -238,3 +257,13 @@ def _makes_zeros(packet: str, arguments: Mapping[str, Any]) -> bool:
         return True
     value = arguments.get("fill_value", arguments.get("s", arguments.get("value")))
     return packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
+
+
+def _makes_units(packet: str, call: Call) -> bool:
+    """Whether nothing but 0, 1 and -1 comes out: signs, ones, and masks as numbers."""
+    if packet in _ONES:
+        return True
+    operand = next(call.operands(), None) if packet != "copy_" else call.arguments.get("src")
+    if not isinstance(operand, Operand) or operand.complex:
+        return False
+    return packet in _SIGNS or (packet in _COPIES and (operand.unit or operand.dtype == "bool"))

@@ -98,6 +98,9 @@ class _Walk:
 
     def span_of(self, node: Any) -> Span:
         start, end = node.start_mark, node.end_mark
+        if self._lines is None and end.index >= len(self._text):
+            # Without a final line end the C loader puts the end of the text on a line of its own.
+            self._lines = Lines(self._text)
         if self._lines is not None:
             return self._lines.span(start.index, end.index)
         return Span(start.index, end.index, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
@@ -197,6 +200,8 @@ class _Walk:
             below = (*path, key if isinstance(key, (str, int)) else str(key))
             if key in own:
                 self._report_duplicate(key, key_span, self.key_spans.get(below))
+                self.leaves.pop(below, None)
+                self.indirect.discard(below)
                 if isinstance(own[key], (dict, list)):
                     self._forget(below)
             self.key_spans[below] = key_span

@@ -36,12 +36,12 @@ class Evaluator(Machine):
             ast.IfExp: lambda n, s: self.eval(n.body if truth(self.eval(n.test, s)) else n.orelse, s),
             ast.List: self._sequence,
             ast.Tuple: lambda n, s: tuple(self._sequence(n, s)),
-            ast.Set: lambda n, s: set(self._sequence(n, s)),
+            ast.Set: lambda n, s: self.guard(set, self._sequence(n, s)),
             ast.Dict: self._dict,
             ast.ListComp: lambda n, s: self.collect(self._comprehend(n, s)),
-            ast.SetComp: lambda n, s: set(self.collect(self._comprehend(n, s))),
+            ast.SetComp: lambda n, s: self.guard(set, self.collect(self._comprehend(n, s))),
             ast.GeneratorExp: self._comprehend,
-            ast.DictComp: lambda n, s: dict(self.collect(self._comprehend(n, s))),
+            ast.DictComp: lambda n, s: self.guard(dict, self.collect(self._comprehend(n, s))),
             ast.JoinedStr: self._joined,
             ast.FormattedValue: self._formatted,
             ast.Lambda: self.make_function,
@@ -155,7 +155,7 @@ class Evaluator(Machine):
             else:
                 name = self.eval(key, scope)
                 measure(name)
-                result[name] = self.eval(value, scope)
+                self.guard(result.__setitem__, name, self.eval(value, scope))
         return result
 
     def _mapping(self, value: Any) -> dict[Any, Any]:
@@ -216,8 +216,10 @@ class Evaluator(Machine):
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.eval(keyword.value, scope)
-            if keyword.arg is None:
-                named.update(self._mapping(value))
+            if keyword.arg is None and all(type(key) is str for key in self._mapping(value)):
+                named.update(value)
+            elif keyword.arg is None:
+                raise CannotFollow("`**` with keys that are no text")
             else:
                 named[keyword.arg] = value
         self.at = node

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from opscan.model import Case, CaseFile, Evidence, Fault, Plugin, Spec, SpecInput
 from opscan.shapes.draw import (
-    Unsatisfiable,
-    corner_shapes,
     count_cases,
     draw_cases,
     is_plural,
     labels,
-    shape_space,
     tensor_inputs,
     varies,
     with_shape,
 )
-from opscan.shapes.generator import Refusal, follow
+from opscan.shapes.spaces import Unsatisfiable, corner_shapes, shape_space
 
 
 def gather_evidence(
@@ -34,19 +31,41 @@ def gather_evidence(
     if case_file is not None and case_file.cases:
         return Evidence("cases", case_file.cases, True, True, origin=case_file.source.path)
     try:
-        drawn = draw_cases(spec, max(draws, 1), random.Random(seed))
+        return _gather(spec, plugin, _Draw(max(draws, 1), seed))
     except Unsatisfiable:
         return Evidence("none", reason="no shape of an input fits its max_length")
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """How many cases to draw, and by which seed. Many specs need none, and drawing takes milliseconds."""
+
+    count: int
+    seed: int
+
+    def cases(self, spec: Spec) -> list[Case]:
+        return draw_cases(spec, self.count, random.Random(self.seed))
+
+
+def _gather(spec: Spec, plugin: Plugin | None, draw: _Draw) -> Evidence:
     if spec.generate == "default":
-        return _declare(spec, drawn) or Evidence("none", reason=_unrelated(spec))
+        return _declare(spec, draw) or Evidence("none", reason=_unrelated(spec))
     if plugin is None or spec.generate not in plugin.generators:
-        return _without_plugin(spec, drawn, f"generator `{spec.generate}` is not in any plugin beside the spec")
+        return _without_plugin(spec, draw, f"generator `{spec.generate}` is not in any plugin beside the spec")
     if plugin.tree is None:
-        return _without_plugin(spec, drawn, f"{plugin.source.path.as_posix()} is no readable Python", plugin)
-    followed = follow(plugin, spec, drawn, count_cases(spec), seed)
+        return _without_plugin(spec, draw, f"{plugin.source.path.as_posix()} is no readable Python", plugin)
+    return _follow_plugin(spec, plugin, draw)
+
+
+def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
+    # The interpreter is most of what this stage imports, and few specs need it.
+    from opscan.shapes.generator import Refusal, follow
+
+    drawn = draw.cases(spec)
+    followed = follow(plugin, spec, drawn, count_cases(spec), draw.seed)
     if isinstance(followed, Refusal):
         place = f"{plugin.source.path.as_posix()}:{followed.line}" if followed.line else plugin.source.path.as_posix()
-        return _without_plugin(spec, drawn, f"{place}: {followed.reason}", plugin)
+        return _without_plugin(spec, draw, f"{place}: {followed.reason}", plugin)
     notes = _assumptions(spec)
     if followed.dropped:
         notes.append(f"{followed.dropped} of {len(drawn)} drawn cases left out: {followed.raised}")
@@ -57,19 +76,19 @@ def gather_evidence(
     return Evidence("generator-static", followed.cases, True, complete, "; ".join(notes), plugin.source.path)
 
 
-def _without_plugin(spec: Spec, drawn: list[Case], reason: str, plugin: Plugin | None = None) -> Evidence:
+def _without_plugin(spec: Spec, draw: _Draw, reason: str, plugin: Plugin | None = None) -> Evidence:
     """With at most one tensor the declared shapes still hold, though the plugin may change them: not certain."""
     origin = plugin.source.path if plugin else None
     faults = (Fault("plugin-unreadable", reason),) if plugin else ()
     if _tensor_count(spec) > 1:
         return Evidence("none", reason=reason, origin=origin, faults=faults)
-    declared = _declare(spec, drawn)
+    declared = _declare(spec, draw)
     if declared is None:
         return Evidence("none", reason=reason, origin=origin, faults=faults)
     return replace(declared, certain=False, complete=False, reason=reason, origin=origin, faults=faults)
 
 
-def _declare(spec: Spec, drawn: list[Case]) -> Evidence | None:
+def _declare(spec: Spec, draw: _Draw) -> Evidence | None:
     """The drawn cases, where independent drawing leaves no doubt about how shapes meet, else None.
 
     That is so with at most one tensor, and where all but one are fixed to a single element.
@@ -83,6 +102,7 @@ def _declare(spec: Spec, drawn: list[Case]) -> Evidence | None:
     if len(tensors) > 1 and sum(not s for s in single) > 1:
         return None
     free = [s for s, shape in zip(spaces, fixed, strict=True) if shape is None]
+    drawn = draw.cases(spec)
     corners = _corners(spec, drawn) if free and len(tensors) == 1 else []
     complete = not free and spec.extra_numbers == 0 and not any(varies(i, dtypes=False) for i in _all_inputs(spec))
     notes = _assumptions(spec)

@@ -9,6 +9,7 @@ from typing import Any
 
 from opscan.model import Case, Plugin, Spec
 from opscan.shapes.interpreter import Interpreter
+from opscan.shapes.machine import ERRORS
 from opscan.shapes.operations import describe
 from opscan.shapes.records import case_record, design_record, frozen_case
 from opscan.shapes.scope import Scope
@@ -97,7 +98,8 @@ class Generator:
         result = record if changed is None else changed
         if not isinstance(result, Record) or result.kind != "case":
             raise CannotFollow(f"`after_case_config` returning {describe(result)}")
-        return frozen_case(result, drawn)
+        frozen: Case = self.interpreter.guard(frozen_case, result, drawn)
+        return frozen
 
     def _hook(self, name: str, *args: Any) -> Any:
         return self.interpreter.call(self.interpreter.attribute(self.instance, name), list(args))
@@ -117,6 +119,8 @@ def follow(plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: 
         return Refusal(f"{stop.construct} cannot be followed", line, stop.column)
     except RecursionError:
         return Refusal("deeply nested code cannot be followed")
+    except ERRORS as error:
+        return Refusal(f"an unexpected {type(error).__name__} stops the reading: that code cannot be followed")
 
 
 def _run_all(generator: Generator, drawn: Sequence[Case], total: int, seed: int) -> Followed | Refusal:

@@ -14,9 +14,10 @@ from opscan.model import CaseFile, Command, NodeFile, Plugin, RunScript, Spec, U
 BUILT_IN_EXECUTORS = frozenset({"function", "aclnn_function", "triton_function", "fusion_function", "dist_function"})
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)")
-_SCRIPTS = (".sh", ".bash", ".bat")
+_SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 _NODE_NAME = re.compile(r"[^\s'\"=]+\.ya?ml\b")
 _PLUGIN_NAME = re.compile(r"[^\s'\"=]+\.py\b")
+_COMPOSED_NAME = re.compile(r"\bregister\(\s*f['\"]")
 _TOP_LEVEL = re.compile(r"^(generate|api_type|aclnn_api_type)[ \t]*:[ \t]*['\"]?([^\s'\"#]+)", re.MULTILINE)
 
 
@@ -55,21 +56,22 @@ def link(files: Sequence[Spec | CaseFile | Plugin | NodeFile | RunScript | Unrea
     case_files = {absolute(f.source.path): f for f in files if isinstance(f, CaseFile)}
     node_files = {absolute(f.source.path): f for f in files if isinstance(f, NodeFile)}
     plugins = [f for f in files if isinstance(f, Plugin)]
-    scripts = [f for f in files if isinstance(f, RunScript)]
+    known = frozenset(absolute(f.path if isinstance(f, Unread) else f.source.path) for f in files)
+    run_commands = _Commands((f for f in files if isinstance(f, RunScript)), known)
     by_spec: dict[Path, Links] = {}
     owners: dict[Path, Spec] = {}
     for spec in (f for f in files if isinstance(f, Spec)):
         path = absolute(spec.source.path)
-        commands = tuple((s, c) for s in scripts for c in s.commands if _concerns(s, c, path))
+        commands = run_commands.of(path)
         case_file = next((case_files[p] for p in case_paths(path) if p in case_files), None)
-        generator, generator_reason = None, ""
-        if spec.generate != "default":
-            named = [p for p in plugins if spec.generate in p.generators]
-            generator, generator_reason = _choose(f"generator `{spec.generate}`", named, path, commands)
-        executor, executor_reason = None, ""
-        if spec.api_type not in BUILT_IN_EXECUTORS:
-            named = [p for p in plugins if spec.api_type in p.executors]
-            executor, executor_reason = _choose(f"executor `{spec.api_type}`", named, path, commands)
+        generators = [p for p in plugins if spec.generate in p.generators and spec.generate != "default"]
+        generator, generator_reason = _choose(f"generator `{spec.generate}`", generators, path, commands)
+        executors = [p for p in plugins if spec.api_type in p.executors and spec.api_type not in BUILT_IN_EXECUTORS]
+        executor, executor_reason = _choose(f"executor `{spec.api_type}`", executors, path, commands)
+        if spec.generate == "default":
+            generator_reason = ""
+        if spec.api_type in BUILT_IN_EXECUTORS:
+            executor_reason = ""
         nodes = {id(n): n for s, c in commands for name in c.node_files if (n := _node_file(s, name, node_files))}
         by_spec[path] = Links(
             case_file, generator, executor, commands, tuple(nodes.values()), generator_reason, executor_reason
@@ -113,8 +115,13 @@ def companions(spec_path: Path) -> list[Path]:
             node_path = absolute(script.parent / name)
             if "$" not in name and node_path.is_file() and re.search(r"^nodes\s*:", _read(node_path), re.MULTILINE):
                 found.add(node_path)
-    found |= {p for p in python if names and any(name in text for text in [_read(p)] for name in names)}
+    found |= {p for p in python if names and _mentions(_read(p), names)}
     return sorted(found - {path})
+
+
+def _mentions(text: str, names: Iterable[str]) -> bool:
+    """Whether a Python file may register one of the names, perhaps put together in an f-string."""
+    return any(name in text for name in names) or _COMPOSED_NAME.search(text) is not None
 
 
 def _read(path: Path) -> str:
@@ -149,24 +156,39 @@ def _loads(script: RunScript, command: Command, plugin_path: Path) -> bool:
     )
 
 
-def _concerns(script: RunScript, command: Command, spec_path: Path) -> bool:
-    """Whether a command generates or runs the cases of a spec. A shell variable in a name stands for any text, but then
-    only for specs of the script's folder and below."""
-    folder = absolute(script.source.path).parent
-    for name in command.files:
-        pattern = _VARIABLE.sub("*", name)
-        wanted = absolute(folder / pattern)
-        if wanted == spec_path or wanted in case_paths(spec_path):
-            return True
-        below = folder == spec_path.parent or folder in spec_path.parents
-        loose = any(c in pattern for c in "*?")
-        base = pattern.replace("\\", "/").rsplit("/", 1)[-1]
-        for own in (spec_path.name, f"all_{spec_path.stem}.json"):
-            if below and loose and fnmatchcase(own, base):
-                return True
-            if not loose and own == base and not wanted.exists() and folder == spec_path.parent:
-                return True
-    return False
+class _Commands:
+    """The commands of all run scripts, found by the spec whose cases they generate or run.
+
+    A shell variable in a name stands for any text, but then only for specs of the script's folder and below. A path
+    that leads to no known file (the script changes its folder first) counts by its last part beside the script.
+    """
+
+    def __init__(self, scripts: Iterable[RunScript], known: frozenset[Path]) -> None:
+        self._commands = [(script, command) for script in scripts for command in script.commands]
+        self._exact: dict[Path, list[int]] = {}
+        self._loose: list[tuple[Path, str, int]] = []
+        for number, (script, command) in enumerate(self._commands):
+            folder = absolute(script.source.path).parent
+            for name in command.files:
+                pattern = _VARIABLE.sub("*", name)
+                base = pattern.replace("\\", "/").rsplit("/", 1)[-1]
+                if any(c in pattern for c in "*?"):
+                    self._loose.append((folder, base, number))
+                    continue
+                wanted = absolute(folder / pattern)
+                self._exact.setdefault(wanted, []).append(number)
+                if wanted not in known:
+                    self._exact.setdefault(folder / base, []).append(number)
+
+    def of(self, spec_path: Path) -> tuple[tuple[RunScript, Command], ...]:
+        """The commands that concern a spec, in the order in which they stand."""
+        written, beside = case_paths(spec_path)
+        found = {n for path in (spec_path, written, beside) for n in self._exact.get(path, ())}
+        for folder, base, number in self._loose:
+            below = folder == spec_path.parent or folder in spec_path.parents
+            if below and (fnmatchcase(spec_path.name, base) or fnmatchcase(beside.name, base)):
+                found.add(number)
+        return tuple(self._commands[n] for n in sorted(found))
 
 
 def _node_file(script: RunScript, name: str, node_files: Mapping[Path, NodeFile]) -> NodeFile | None:

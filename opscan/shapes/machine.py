@@ -38,7 +38,8 @@ from opscan.shapes.values import (
 
 _GENERATOR = type(_ for _ in ())
 _ITERABLE = frozenset({list, tuple, range, str, dict})
-_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError)
+ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError)
+"""What Python raises for values that do not fit an operation."""
 
 
 class Machine:
@@ -202,7 +203,7 @@ class Machine:
         """Calls `function` of ours; what it raises for the plugin's values is an exception of the plugin."""
         try:
             return function(*args, **named)
-        except _ERRORS as error:
+        except ERRORS as error:
             known = next((k for k in type(error).__mro__ if k.__name__ in BUILTINS), Exception)
             raise PluginRaise(ExceptionValue(known, (str(error)[:200],)), self.line) from None
 

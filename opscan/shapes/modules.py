@@ -6,13 +6,13 @@ import ast
 import itertools
 import json
 import math
-import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opscan.shapes.library import TYPES
+from opscan.shapes.randomness import numpy_random, random_function
 from opscan.shapes.records import BASE_GENERATOR, RECORD_TYPES
-from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, CannotFollow
+from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import (
     HostFunction,
     ModuleValue,
@@ -53,7 +53,7 @@ def import_name(ev: Machine, path: str, name: str) -> Any:
 def module_attribute(module: ModuleValue | RandomSource, name: str) -> Any:
     """`module.name`. Raises CannotFollow where it is not followed."""
     if isinstance(module, RandomSource):
-        return _random_function(module, name)
+        return random_function(module, name)
     found = module.names.get(name)
     if found is None:
         raise CannotFollow(f"`{module.name}.{name}`")
@@ -67,9 +67,9 @@ def _load(ev: Machine, path: str) -> Any:
     if path in {"logging", "warnings", "loguru"}:
         return Silent()
     if path == "numpy":
-        return ModuleValue(path, {**_NUMPY, "random": _numpy_random(shared)})
+        return ModuleValue(path, {**_NUMPY, "random": numpy_random(shared)})
     if path == "numpy.random":
-        return _numpy_random(shared)
+        return numpy_random(shared)
     return ModuleValue(path, _MODULES[path]) if path in _MODULES else Poison(path)
 
 
@@ -82,128 +82,6 @@ def _atk_name(ev: Machine, name: str) -> Any:
     if name.endswith("Generator"):
         return BASE_GENERATOR
     return Silent() if "log" in name.lower() else Poison(f"atk's {name}")
-
-
-# -- random ------------------------------------------------------------------------------------------------------------
-
-_PLAIN_DRAWS = frozenset(
-    ("random", "randint", "uniform", "randrange", "gauss", "normalvariate", "triangular", "betavariate", "expovariate")
-)
-
-
-def _random_function(source: RandomSource, name: str) -> HostFunction:
-    """`random.<name>` drawing from `source`."""
-    if name == "Random" and source.shared:
-        return HostFunction("random.Random", _own_random)
-    if name not in _PLAIN_DRAWS and name not in _DRAWS:
-        raise CannotFollow(f"`random.{name}`")
-
-    def draw(ev: Machine, *args: Any, **named: Any) -> Any:
-        ev.drew |= source.shared and name != "seed"
-        if name in _PLAIN_DRAWS:
-            return getattr(source.rng, name)(*args, **named)
-        return _DRAWS[name](source.rng, ev, *args, **named)
-
-    return HostFunction(f"random.{name}", draw)
-
-
-def _own_random(ev: Machine, seed: Any = None) -> RandomSource:
-    if seed is None:
-        return RandomSource(random.Random(ev.rng.getrandbits(64)), shared=True)
-    return RandomSource(random.Random(_plain_seed(seed)))
-
-
-def _plain_seed(seed: Any) -> Any:
-    if type(seed) not in {int, str, float}:
-        raise CannotFollow("a random seed that is no number")
-    return seed
-
-
-def _population(ev: Machine, values: Any) -> Any:
-    return values if type(values) in {list, tuple, str, range} else ev.items(values)
-
-
-def _count(k: Any) -> int:
-    if k > MAX_ITEMS:
-        raise CannotFollow(f"{k} random draws at once")
-    return int(k)
-
-
-def _choice(rng: random.Random, ev: Machine, values: Any) -> Any:
-    return rng.choice(_population(ev, values))
-
-
-def _sample(rng: random.Random, ev: Machine, population: Any, k: int) -> list[Any]:
-    ev.budget.charge(_count(k))
-    return rng.sample(_population(ev, population), k)
-
-
-def _choices(rng: random.Random, ev: Machine, population: Any, weights: Any = None, **named: Any) -> list[Any]:
-    ev.budget.charge(_count(named.get("k", 1)))
-    return rng.choices(_population(ev, population), weights, **named)
-
-
-def _shuffle(rng: random.Random, ev: Machine, values: Any) -> None:
-    ev.budget.charge(len(values))
-    rng.shuffle(values)
-
-
-def _getrandbits(rng: random.Random, _: Machine, bits: int) -> int:
-    if bits > MAX_BITS:
-        raise CannotFollow("`random.getrandbits` with far too many bits")
-    return rng.getrandbits(bits)
-
-
-def _seed(rng: random.Random, _: Machine, value: Any = None) -> None:
-    rng.seed(_plain_seed(value))
-
-
-_DRAWS: dict[str, Callable[..., Any]] = {
-    "choice": _choice,
-    "choices": _choices,
-    "sample": _sample,
-    "shuffle": _shuffle,
-    "getrandbits": _getrandbits,
-    "seed": _seed,
-}
-
-
-# -- numpy, scalar forms -----------------------------------------------------------------------------------------------
-
-
-def _numpy_random(source: RandomSource) -> ModuleValue:
-    rng = source.rng
-
-    def scalar(name: str, draw: Callable[..., Any]) -> HostFunction:
-        def call(ev: Machine, *args: Any, size: Any = None, **named: Any) -> Any:
-            if size is not None:
-                raise CannotFollow(f"`np.random.{name}` with a size")
-            ev.drew |= name != "seed"
-            return draw(*args, **named)
-
-        return HostFunction(f"np.random.{name}", call)
-
-    def randint(low: int, high: int | None = None) -> int:
-        return rng.randrange(low) if high is None else rng.randrange(low, high)
-
-    def choice(values: Any, p: Any = None) -> Any:
-        population = range(values) if type(values) is int else values
-        if type(population) not in {range, list, tuple}:
-            raise CannotFollow("`np.random.choice` from that value")
-        return rng.choices(population, p)[0]
-
-    def uniform(low: float = 0.0, high: float = 1.0) -> float:
-        return rng.uniform(low, high)
-
-    draws: dict[str, Callable[..., Any]] = {
-        "randint": randint,
-        "choice": choice,
-        "uniform": uniform,
-        "rand": rng.random,
-        "random": rng.random,
-        "seed": lambda seed: rng.seed(_plain_seed(seed)),
-    }
-    return ModuleValue("np.random", {name: scalar(name, draw) for name, draw in draws.items()})
 
 
 # -- mathematics -------------------------------------------------------------------------------------------------------

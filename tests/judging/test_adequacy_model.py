@@ -125,6 +125,7 @@ def test_a_tiny_range_makes_the_absolute_term_vacuous() -> None:
         (-math.inf, 1.0, "fp32", "finite bounds"),
         (math.nan, 1.0, "fp32", "finite bounds"),
         (2.0, 1.0, "fp32", "in order"),
+        (-1e300, 1e300, "fp64", "too wide"),
         (0.0, 1.0, "fp12", "no error model"),
     ],
 )

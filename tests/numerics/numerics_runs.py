@@ -143,6 +143,7 @@ def _held(tensor: torch.Tensor) -> torch.Tensor:
         tensor = tensor.to_dense()
     if tensor.is_quantized:
         tensor = tensor.int_repr()
+    tensor = tensor.detach()
     return tensor.resolve_conj().resolve_neg().clone()
 
 

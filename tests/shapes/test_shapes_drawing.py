@@ -13,7 +13,8 @@ from shapes_builders import attribute, make_spec, tensor
 
 from opscan.model import Choices, SpecInput
 from opscan.shapes import gather_evidence
-from opscan.shapes.draw import Unsatisfiable, corner_shapes, draw_cases, draw_shape, shape_space
+from opscan.shapes.draw import draw_cases
+from opscan.shapes.spaces import Unsatisfiable, corner_shapes, draw_shape, shape_space
 
 axis_values = st.one_of(
     st.integers(1, 3000),

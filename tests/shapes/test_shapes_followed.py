@@ -66,8 +66,8 @@ def after_case_config(self, case_config):
 
 
 def test_standard_replaced_by_an_object() -> None:
-    body = "def after_case_config(self, c):\n    c.standard = StandardConfig(acc={'mixed_tolerance_bm': {'fp32_rtol': 1.0}})"
-    assert {str(c.acc) for c in follow(body).cases} == {"{'mixed_tolerance_bm': {'fp32_rtol': 1.0}}"}
+    body = "def after_case_config(self, c):\n    c.standard = StandardConfig(acc={'single_bm': {'fp32_rtol': 1.0}})"
+    assert {str(c.acc) for c in follow(body).cases} == {"{'single_bm': {'fp32_rtol': 1.0}}"}
 
 
 def test_changing_the_standard_in_place_stays_in_its_case() -> None:
@@ -133,7 +133,9 @@ def test_index_never_leaves_the_generated_range() -> None:
 
 @pytest.mark.parametrize("counting", ["def _get_case_numbers(self):\n    return 3", "length = 3"])
 def test_a_plugin_may_count_the_cases_itself(counting: str) -> None:
-    setup = "" if "def" in counting else "def __init__(self, config):\n    super().__init__(config)\n    self.length = 3\n"
+    setup = (
+        "" if "def" in counting else "def __init__(self, config):\n    super().__init__(config)\n    self.length = 3\n"
+    )
     body = f"{counting}\n{setup}def after_case_config(self, c):\n    c.inputs[1].shape = [self.index]"
     assert len(follow(body).cases) == 3
 
@@ -161,7 +163,9 @@ def test_negative_axes_are_left_out() -> None:
 
 
 def test_a_slow_plugin_gives_fewer_cases() -> None:
-    body = "def after_case_config(self, c):\n    n = 0\n    while n < 9000:\n        n += 1\n    c.inputs[1].shape = [1]"
+    body = (
+        "def after_case_config(self, c):\n    n = 0\n    while n < 9000:\n        n += 1\n    c.inputs[1].shape = [1]"
+    )
     evidence = follow(body)
     assert 0 < len(evidence.cases) < 64
     assert "too many steps" in evidence.reason

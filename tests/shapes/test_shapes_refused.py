@@ -14,9 +14,7 @@ SECTIONS = read_sections("refused_plugins.txt")
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[s.title for s in SECTIONS])
-def test_refused_with_reason_and_place(
-    section: Section, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_with_reason_and_place(section: Section, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plugin = make_plugin(section.source)
     evidence = gather_evidence(make_spec(tensor("x"), tensor("y"), generate="g"), case_file=None, plugin=plugin)

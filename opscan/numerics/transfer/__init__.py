@@ -3,9 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from opscan.numerics.bits import Bits, unknown
-from opscan.numerics.call import Call
+from opscan.numerics.call import Call, Operand
+from opscan.numerics.transfer.copies import cast
+
+_ANY_DTYPE = frozenset({"cast", "view", "const", "uninitialised", "extreme", "quantise"})
+"""Kinds whose operands are not first brought to the dtype of the result."""
+_PROMOTED = frozenset(
+    {
+        "self",
+        "other",
+        "input",
+        "tensors",
+        "tensor1",
+        "tensor2",
+        "end",
+        "weight",
+        "value",
+        "values",
+        "source",
+        "src",
+        "min",
+        "max",
+        "exponent",
+        "grad_output",
+        "grad",
+    }
+)
+"""Arguments that hold numbers of the result's kind, as opposed to indices, masks and counts."""
 
 Rule = Callable[[Call], "tuple[Bits, ...]"]
 
@@ -13,16 +41,33 @@ Rule = Callable[[Call], "tuple[Bits, ...]"]
 def rule_of(kind: str) -> Rule | None:
     from opscan.numerics.transfer import contractions, copies, norms, pointwise, reductions, scatters, windows
 
-    for family in (copies, pointwise, reductions, contractions, scatters, windows, norms):
-        if rule := family.RULES.get(kind):
-            return rule
-    return None
+    families: tuple[dict[str, Rule], ...] = tuple(
+        family.RULES for family in (copies, pointwise, reductions, contractions, scatters, windows, norms)
+    )
+    return next((rules[kind] for rules in families if kind in rules), None)
 
 
 def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
     """The bits of every output of `call` (one entry per output, also for those that are None)."""
     rule = rule_of(kind) if kind else None
+    if kind not in _ANY_DTYPE:
+        call = _promoted(call)
     if rule is None:
         bits = unknown(call.joined(), f"no kind is known for {call.op}")
         return tuple(bits for _ in call.outputs)
     return rule(call)
+
+
+def _promoted(call: Call) -> Call:
+    """Mixed dtypes: an operand that the dtype of the result cannot hold is rounded on its way in."""
+    output = next((output for output in call.outputs if output is not None), None)
+    if output is None or not output.rounds:
+        return call
+
+    def bring(value: Any) -> Any:
+        if isinstance(value, Operand) and value.dtype not in (output.dtype, "bool"):
+            return replace(value, bits=cast(value.bits, value.dtype, output.dtype))
+        return [bring(item) for item in value] if isinstance(value, list) else value
+
+    arguments = {name: bring(value) if name in _PROMOTED else value for name, value in call.arguments.items()}
+    return replace(call, arguments=arguments)

@@ -26,6 +26,8 @@ def _matmul(call: Call) -> tuple[Bits, ...]:
     if call.packet.startswith("addbmm"):
         count *= left.shape[0]
     bits = join(operand.bits for operand in factors)
+    if added and any(call.argument(name, 1) not in (0, 1) for name in ("alpha", "beta")):
+        bits = round_many(bits)
     if call.output.complex:
         return call.each_output(contract(round_many(bits), count, bias=added))
     return call.each_output(contract(bits, count, bias=added))
@@ -53,6 +55,11 @@ def _convolution_backward(call: Call) -> tuple[Bits, ...]:
         accumulate(upstream.bits, places, "reduction", "shapes"),
     )
     return gradients[: len(call.outputs)]
+
+
+def _cross(call: Call) -> tuple[Bits, ...]:
+    """Each element is the difference of two products, of which a fused multiply-add rounds only one."""
+    return call.each_output(accumulate(call.joined(), 2, "contraction", fused=True))
 
 
 def _linear_algebra(call: Call) -> tuple[Bits, ...]:
@@ -87,6 +94,7 @@ RULES = {
     "matmul": _matmul,
     "convolution": _convolution,
     "convolution-backward": _convolution_backward,
+    "cross": _cross,
     "linear-algebra": _linear_algebra,
     "fourier": _fourier,
     "attention": _attention,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opscan.numerics.bits import CONST, UNINITIALISED, Bits, Level, at_least, draw_random, round_once
-from opscan.numerics.call import INTEGER_BITS, SIGNIFICAND, Call, Operand
+from opscan.numerics.call import EXPONENT_BITS, INTEGER_BITS, SIGNIFICAND, Call, Operand, real_part
 
 
 def _inherit(call: Call) -> tuple[Bits, ...]:
@@ -24,7 +24,9 @@ def _index_of_extreme(call: Call) -> tuple[Bits, ...]:
     """Ties leave open which element is meant: an index (the second output) depends on values, a copied value does not."""
     bits = call.joined()
     tied = at_least(bits, bits.level, "values")
-    unsorted = call.packet == "topk" and call.argument("sorted", True) is False
+    if call.argument("stable") is True:
+        tied = bits
+    unsorted = call.packet == "mode" or (call.packet == "topk" and call.argument("sorted", True) is False)
     lone_index = call.packet.startswith("arg")
     return tuple(tied if position or lone_index or unsorted else bits for position in range(len(call.outputs)))
 
@@ -40,7 +42,9 @@ def _uninitialised(call: Call) -> tuple[Bits, ...]:
 def _sequence(call: Call) -> tuple[Bits, ...]:
     """arange is exact on whole numbers; any other ramp multiplies and adds."""
     ramp = [call.argument(name, default) for name, default in (("start", 0), ("end", 0), ("step", 1))]
-    whole = call.packet == "arange" and all(float(value).is_integer() for value in ramp if not isinstance(value, Operand))
+    whole = call.packet == "arange" and all(
+        float(value).is_integer() for value in ramp if not isinstance(value, Operand)
+    )
     return call.each_output(CONST if whole else at_least(CONST, Level.ARITHMETIC))
 
 
@@ -56,12 +60,15 @@ def _random(call: Call) -> tuple[Bits, ...]:
 
 
 def cast(bits: Bits, source: str, target: str) -> Bits:
-    """The bits after a conversion: rounding only where the target holds fewer digits."""
-    digits = SIGNIFICAND.get(target.replace("complex64", "float32").replace("complex128", "float64"))
-    if digits is None:
+    """The bits after a conversion: rounding only where the target holds fewer digits or a smaller range."""
+    source, target = real_part(source), real_part(target)
+    digits = SIGNIFICAND.get(target)
+    if digits is None or source == target:
         return bits
-    held = SIGNIFICAND.get(source.replace("complex64", "float32").replace("complex128", "float64"))
-    narrows = held > digits if held is not None else INTEGER_BITS.get(source, 64) > digits
+    if source in SIGNIFICAND:
+        narrows = SIGNIFICAND[source] > digits or EXPONENT_BITS[source] > EXPONENT_BITS[target]
+    else:
+        narrows = INTEGER_BITS.get(source, 64) > digits
     return round_once(bits) if narrows else bits
 
 

@@ -62,7 +62,10 @@ def _affine_extent(call: Call, source: Operand, count: int) -> int:
 
 def _renorm_embedding(call: Call) -> tuple[Bits, ...]:
     bits = join((call.joined(),))
-    return tuple(accumulate(round_many(bits), call.tensor("self").shape[-1], "reduction", "values", fused=True) for _ in call.outputs)
+    return tuple(
+        accumulate(round_many(bits), call.tensor("self").shape[-1], "reduction", "values", fused=True)
+        for _ in call.outputs
+    )
 
 
 RULES = {"norm-layer": _norm_forward, "norm-layer-backward": _norm_backward, "renorm-embedding": _renorm_embedding}

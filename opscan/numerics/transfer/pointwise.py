@@ -19,13 +19,17 @@ def _sum_of_two(call: Call) -> tuple[Bits, ...]:
     alpha = call.argument("alpha", 1)
     inherited = call.joined()
     for one, other in ((first, second), (second, first)):
-        if isinstance(one, Operand) and one.zero and isinstance(other, Operand) and is_scale(alpha) and alpha != 0:
+        if isinstance(one, Operand) and one.zero and isinstance(other, Operand) and _scales(alpha, call) and alpha != 0:
             return call.each_output(other.bits)
-    if not is_scale(alpha) or not _whole(second, call):
+    if not _scales(alpha, call) or not _whole(second, call):
         return call.each_output(round_many(inherited))
     if call.backward and isinstance(first, Operand) and isinstance(second, Operand):
         return call.each_output(_gradient_sum(first.bits, second.bits))
     return call.each_output(round_once(inherited))
+
+
+def _scales(value: Any, call: Call) -> bool:
+    return is_scale(value, call.output.dtype)
 
 
 def _whole(value: Any, call: Call) -> bool:
@@ -36,23 +40,24 @@ def _gradient_sum(first: Bits, second: Bits) -> Bits:
     """Partial gradients that autograd adds in the order of its nodes, and another device in another."""
     total = first.addends + second.addends
     bits = join((first, second))
-    if bits.level > Level.ROUNDED_ONCE or bits.products:
+    if bits.level > Level.ARITHMETIC:
         return round_many(bits)
     if total == 2:
         return replace(round_once(bits), addends=2)
     overlapping = any(".slice_backward." in step.op for step in bits.path)
     cause = "window" if overlapping else "reduction"
     causes = tuple(dict.fromkeys((*bits.causes, cause)))
-    return replace(bits, level=Level.ACCUMULATED, addends=total, causes=causes)
+    products = bits.products or bits.level >= Level.ROUNDED_ONCE
+    return replace(bits, level=Level.ACCUMULATED, addends=total, causes=causes, products=products)
 
 
 def _product(call: Call) -> tuple[Bits, ...]:
-    """mul: exact by a 0/1 mask or a power of two, else one rounding."""
+    """mul: exact by a mask, by signs or by a power of two, else one rounding."""
     first, second = call.argument("self"), call.argument("other")
     inherited = call.joined()
-    if any(isinstance(factor, Operand) and factor.dtype == "bool" for factor in (first, second)):
+    if any(isinstance(factor, Operand) and (factor.dtype == "bool" or factor.unit) for factor in (first, second)):
         return call.each_output(inherited)
-    if any(not isinstance(factor, Operand) and is_scale(factor) for factor in (first, second)):
+    if any(not isinstance(factor, Operand) and _scales(factor, call) for factor in (first, second)):
         return call.each_output(inherited)
     if call.output.complex or not _whole(second, call) or not _whole(first, call):
         return call.each_output(round_many(inherited))
@@ -64,8 +69,8 @@ def _quotient(call: Call) -> tuple[Bits, ...]:
     divisor = call.argument("other")
     inherited = call.joined()
     if not isinstance(divisor, Operand) and is_scale(divisor) and divisor and call.argument("rounding_mode") is None:
-        source = call.tensor("self")
-        return call.each_output(inherited if source.rounds else round_once(inherited))
+        exact = call.tensor("self").rounds and _scales(1 / divisor, call)
+        return call.each_output(inherited if exact else round_once(inherited))
     return call.each_output(round_many(inherited))
 
 
@@ -85,7 +90,7 @@ def _scaled_copy(call: Call) -> tuple[Bits, ...]:
     """leaky_relu and its kin: an element is copied or multiplied once by a number or a weight."""
     inherited = call.joined()
     slope = call.arguments.get("negative_slope")
-    if slope is not None and is_scale(slope):
+    if slope is not None and _scales(slope, call):
         return call.each_output(inherited)
     exact = slope is None or is_representable(slope, call.output.dtype)
     return call.each_output(round_once(inherited) if exact else round_many(inherited))

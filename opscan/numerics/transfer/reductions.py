@@ -86,13 +86,12 @@ def _norm(call: Call) -> tuple[Bits, ...]:
     else:
         count = _reduced(call)
     plain = call.packet != "renorm" and not source.complex
-    if plain and order in (math.inf, -math.inf, 0):
+    counts = order == 0 and count < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    if plain and (order in (math.inf, -math.inf) or counts):
         return call.each_output(inherited)
     if plain and order == 1:
         return call.each_output(accumulate(inherited, count, "reduction", "shapes", "attributes"))
-    return call.each_output(
-        accumulate(round_many(inherited), count, "reduction", "shapes", "attributes", fused=True)
-    )
+    return call.each_output(accumulate(round_many(inherited), count, "reduction", "shapes", "attributes", fused=True))
 
 
 def _log_sum_exp(call: Call) -> tuple[Bits, ...]:
@@ -146,7 +145,7 @@ def _nll(call: Call) -> tuple[Bits, ...]:
     total = accumulate(weight.bits if isinstance(weight, Operand) else CONST, count, "reduction", "shapes", "values")
     weighted = isinstance(weight, Operand)
     summed = accumulate(picked, count, "reduction", "shapes", "attributes", fused=weighted)
-    if call.argument("reduction", 1) == 1 and count > 2:
+    if call.argument("reduction", 1) == 1 and (weighted or count > 2):
         summed = round_many(summed)
     return (summed, total)
 

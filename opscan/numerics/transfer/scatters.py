@@ -35,7 +35,9 @@ def _extent(call: Call) -> tuple[int, int]:
         return call.tensor("indices").numel, int(call.argument("num_weights", 1))
     positions = call.arguments.get("indices")
     indexed = [
-        axis for axis, index in enumerate(positions if isinstance(positions, (list, tuple)) else ()) if index is not None
+        axis
+        for axis, index in enumerate(positions if isinstance(positions, (list, tuple)) else ())
+        if index is not None
     ]
     numbers = [index for index in _index_tensors(call) if index.dtype != "bool"]
     slots = math.prod(destination.shape[axis] for axis in indexed if axis < len(destination.shape))
@@ -55,6 +57,8 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
     destination = call.arguments.get("self")
     base = isinstance(destination, Operand) and not destination.zero
     addends, slots = _extent(call)
+    if call.argument("padding_idx", -1) >= 0:
+        slots = addends  # every index may be the padding, whose gradient is dropped
     bits = call.joined()
     if call.argument("alpha", 1) not in (1, True):
         bits = round_many(bits)
@@ -71,7 +75,9 @@ def _scatter_reduce(call: Call) -> tuple[Bits, ...]:
     addends, slots = _extent(call)
     if call.argument("reduce") in ("mean", "prod", "multiply"):
         inherited = round_many(inherited)
-    return call.each_output(_gather_up(inherited, addends, slots, base=call.argument("include_self", True) is not False))
+    return call.each_output(
+        _gather_up(inherited, addends, slots, base=call.argument("include_self", True) is not False)
+    )
 
 
 def _scatter_value(call: Call) -> tuple[Bits, ...]:

@@ -61,7 +61,10 @@ def _pool_backward(call: Call) -> tuple[Bits, ...]:
     hits = overlap(kernel, stride, dilation, upstream.shape[-rank:])
     bits = call.joined()
     if call.packet.startswith("avg"):
-        even = is_scale(math.prod(kernel)) and call.argument("divisor_override") is None and not _padded(call, rank)
+        share = 1 / math.prod(kernel)
+        even = (
+            is_scale(share, call.output.dtype) and call.argument("divisor_override") is None and not _padded(call, rank)
+        )
         return call.each_output(accumulate(bits if even else round_many(bits), hits, "window", "shapes", "attributes"))
     return call.each_output(accumulate(bits, hits, "window", "attributes", "values"))
 
@@ -82,7 +85,8 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
         return call.each_output(accumulate(bits, math.prod(min(size, 3) for size in kernel), "window", "values"))
     largest, most = _adaptive_windows(source, upstream)
     if call.packet.startswith("_adaptive_avg"):
-        even = all(size % count == 0 for size, count in zip(source, upstream, strict=True)) and is_scale(largest)
+        even = all(size % count == 0 for size, count in zip(source, upstream, strict=True))
+        even = even and is_scale(1 / max(largest, 1), call.output.dtype)
         bits = bits if even else round_many(bits)
         return call.each_output(accumulate(bits, most, "window", "shapes", "attributes"))
     return call.each_output(accumulate(bits, most, "window", "shapes", "values"))
@@ -115,10 +119,14 @@ def _pad_hits(size: int, before: int, after: int, *, reflect: bool) -> int:
 
 def _nearest_backward(call: Call) -> tuple[Bits, ...]:
     upstream, sizes = call.tensor("grad_output").shape[2:], list(call.argument("input_size", ()))[2:]
+    scales = call.argument("scale_factors") or [value for name, value in call.arguments.items() if "scale" in name]
+    stretched = any(scale is not None and scale > 1 for scale in scales)
     most = 1
     for given, size in zip(upstream, sizes, strict=True):
         if given > size:
             most *= -(-given // size) + (1 if given % size else 0)
+        elif stretched:
+            most *= 2
     return call.each_output(accumulate(call.joined(), most, "window", "shapes", "attributes"))
 
 
@@ -136,7 +144,7 @@ def _interpolate(call: Call) -> tuple[Bits, ...]:
         per_axis = max(per_axis * math.ceil(size / max(to, 1)) for size, to in zip(source, target, strict=True))
     taps = per_axis**axes
     bits = round_many(call.joined())
-    return call.each_output(bits if taps <= 2 else accumulate(bits, taps, "window", "attributes", fused=True))
+    return call.each_output(accumulate(bits, taps, "window", "attributes", fused=True))
 
 
 def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
