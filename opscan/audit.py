@@ -11,7 +11,7 @@ from opscan.config import Settings
 from opscan.judging import CaseProblem, Judge, from_faults, judge_case_file, judge_spec
 from opscan.judging.findings import find
 from opscan.model import Audit, CaseFile, Edit, FileReport, Finding, NodeFile, Plugin, RunScript, Source, Spec, Unread
-from opscan.numerics import Classifier
+from opscan.numerics import Classifier, Store
 from opscan.shapes import Catalog, companions, gather_evidence, link, scenarios
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
@@ -56,7 +56,7 @@ class _Run:
         self._settings = settings
         self._catalog = catalog
         self._judge = Judge(settings.atk_version, settings.upstream, settings.limit)
-        self._classifier = Classifier()
+        self._classifier = Classifier(Store())
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
         self._sources: dict[str, Source] = {}
@@ -123,6 +123,7 @@ class _Run:
         return FileReport(shown, kind, "invalid" if judged else "not-applicable", reason)
 
     def result(self) -> Audited:
+        self._classifier.close()
         kept = tuple(finding for finding in self._findings if _selected(finding, self._settings))
         return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept), self._sources)
 

@@ -1,5 +1,6 @@
 """How the bits of each compared tensor come about. `Classifier` answers for whole cases and remembers."""
 
 from opscan.numerics.memo import Classifier
+from opscan.numerics.store import Store
 
-__all__ = ["Classifier"]
+__all__ = ["Classifier", "Store"]

@@ -12,18 +12,21 @@ from opscan.numerics.bits import Bits, join
 SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Bits of the significand, the hidden one included."""
 EXPONENT_BITS = {"float64": 11, "float32": 8, "float16": 5, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 5}
+Region = tuple[int, tuple[tuple[int, int], ...]]
+"""An axis and the spans (from, up to) on it."""
 INTEGER_BITS = {"bool": 1, "uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "uint32": 32, "int64": 63}
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that enters or leaves a call. `zero`: known to hold nothing but zeros; `unit`: nothing but 0, 1 and -1."""
+    """A tensor that enters or leaves a call. `zero`, `unit`, `region`: see `facts.Facts`."""
 
     shape: tuple[int, ...]
     dtype: str
     bits: Bits = Bits()
     zero: bool = False
     unit: bool = False
+    region: Region | None = None
 
     @property
     def numel(self) -> int:

@@ -6,22 +6,41 @@ import json
 from typing import Any
 
 from opscan.model import Case, CaseInput, Classification
+from opscan.numerics.store import Store
 
 
 class Classifier:
-    """Remembers every answer: generated cases repeat their patterns."""
+    """Remembers every answer: generated cases repeat their patterns, and so do runs. Close it to keep them."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store | None = None) -> None:
         self._known: dict[str, Classification] = {}
+        self._store = store
 
     def classify(self, case: Case) -> Classification:
+        """The classes of a case. Without torch only what an earlier run has learnt is known."""
         key = fingerprint(case)
         known = self._known.get(key)
+        if known is None and self._store is not None:
+            known = self._store.get(key)
         if known is None:
+            known = self._trace(case, key)
+        self._known[key] = known
+        return known
+
+    def _trace(self, case: Case, key: str) -> Classification:
+        try:
             from opscan.numerics.classify import classify
 
-            known = self._known[key] = classify(case)
+            known = classify(case)
+        except ImportError as problem:
+            return Classification((), "none", f"tracing needs PyTorch (pip install 'opscan-ascend[torch]'): {problem}")
+        if self._store is not None:
+            self._store.put(key, known)
         return known
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
 
 
 def fingerprint(case: Case) -> str:
@@ -50,5 +69,6 @@ def _input(given: CaseInput) -> list[Any]:
         given.shape,
         None if floating else given.values,
         given.backward,
+        given.required,
         None if given.members is None else [_input(member) for member in given.members],
     ]

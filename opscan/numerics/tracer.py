@@ -19,14 +19,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from opscan.model import NumericClass, Step
 from opscan.numerics.bits import CONST, Bits, Level, extend, join
 from opscan.numerics.call import Call, Operand
+from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.transfer import transfer
 
-_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
-_FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill_"})
-_ONES = frozenset({"ones", "ones_like", "new_ones"})
-_SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
-_COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
 
@@ -56,8 +52,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         super().__init__()
         self.phase = "forward"
         self._bits: dict[int, Bits] = {}
-        self._zero: set[int] = set()
-        self._unit: set[int] = set()
+        self._facts: dict[int, Facts] = {}
         self._leaked: Bits | None = None
         self._alive: list[Any] = []
 
@@ -123,10 +118,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             results = tuple(join((bits, self._leaked)) for bits in results)
         if packet == "_local_scalar_dense":
             self._leak(call)
-        zero, unit = _makes_zeros(packet, arguments), _makes_units(packet, call)
+        facts = deduce(call)
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), zero, unit, written)
+                self._store(output, self._step(call, kind, bits), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
@@ -138,19 +133,15 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if operand.rounds or operand.bits.level > Level.SELECT:
             self._leaked = join((operand.bits, self._leaked or CONST))
 
-    def _store(self, output: Any, bits: Bits, zero: bool, unit: bool, written: Sequence[Any]) -> None:
+    def _store(self, output: Any, bits: Bits, facts: Facts, written: Sequence[Any]) -> None:
         """A write that covers only a part of a storage leaves the rest as it was."""
         key = _storage(output)
         in_place = any(output is tensor for tensor in written)
         if key in self._bits and (not in_place or not _covers(output)):
             bits = join((self._bits[key], bits))
-            zero = zero and key in self._zero
-            unit = (unit or zero) and key in self._unit
-        known = key in self._bits
+            facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
         self._set(output, bits)
-        if in_place or not known:
-            (self._zero.add if zero else self._zero.discard)(key)
-            (self._unit.add if unit or zero else self._unit.discard)(key)
+        self._facts[key] = facts
 
     def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
         if kind in _UNDRAWN or bits.uninitialised:
@@ -163,7 +154,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if isinstance(value, torch.Tensor):
             key = _storage(value)
             dtype = str(value.dtype).removeprefix("torch.")
-            return Operand(tuple(value.shape), dtype, self.bits_of(value), key in self._zero, key in self._unit)
+            facts = self._facts.get(key, NOTHING)
+            region = facts.region if _covers(value) else None
+            return Operand(tuple(value.shape), dtype, self.bits_of(value), facts.zero, facts.unit, region)
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
         return value
@@ -250,20 +243,3 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
             yield from _flat(value)
         else:
             yield value if isinstance(value, torch.Tensor) else None
-
-
-def _makes_zeros(packet: str, arguments: Mapping[str, Any]) -> bool:
-    if packet in _ZEROS:
-        return True
-    value = arguments.get("fill_value", arguments.get("s", arguments.get("value")))
-    return packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
-
-
-def _makes_units(packet: str, call: Call) -> bool:
-    """Whether nothing but 0, 1 and -1 comes out: signs, ones, and masks as numbers."""
-    if packet in _ONES:
-        return True
-    operand = next(call.operands(), None) if packet != "copy_" else call.arguments.get("src")
-    if not isinstance(operand, Operand) or operand.complex:
-        return False
-    return packet in _SIGNS or (packet in _COPIES and (operand.unit or operand.dtype == "bool"))

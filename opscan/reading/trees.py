@@ -16,6 +16,7 @@ from opscan.model import Fault, Source, Span
 from opscan.reading.positions import span_at
 
 FAST_LOADER: Any = getattr(yaml, "CSafeLoader", None)
+_DOUBTFUL = re.compile(r"[\t!]|[|>][-+\d]*#")
 _ODD_BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
 
 _PLAIN_WORDS = {
@@ -57,7 +58,7 @@ def compose(source: Source) -> Composed | tuple[Fault, ...]:
         return fast
     pure = compose_pure(source)
     if isinstance(pure, Composed):
-        return fast
+        return pure
     return tuple(
         Fault(fault.rule, f"{fault.message} (other YAML readers accept it, ATK's does not)", fault.span)
         for fault in pure
@@ -88,8 +89,8 @@ def alias_spans(composed: Composed, text: str) -> list[tuple[int, int]]:
 
 
 def _readers_may_differ(text: str) -> bool:
-    """Tabs between tokens and question marks in flow style: the C loader accepts them, the pure one does not."""
-    return "\t" in text or ("?" in text and ("[" in text or "{" in text))
+    """Where the C loader accepts what the pure one does not: tabs, tags, `|#`, and question marks in flow style."""
+    return _DOUBTFUL.search(text) is not None or ("?" in text and ("[" in text or "{" in text))
 
 
 def odd_breaks(text: str) -> bool:

@@ -91,7 +91,7 @@ def _without_plugin(spec: Spec, draw: _Draw, reason: str, plugin: Plugin | None 
 def _declare(spec: Spec, draw: _Draw) -> Evidence | None:
     """The drawn cases, where independent drawing leaves no doubt about how shapes meet, else None.
 
-    That is so with at most one tensor, and where all but one are fixed to a single element.
+    That is so with at most one tensor, where all but one are fixed to a single element, and where all shapes are fixed.
     """
     tensors = tensor_inputs(spec)
     spaces = [shape_space(i) for i in tensors]
@@ -99,7 +99,7 @@ def _declare(spec: Spec, draw: _Draw) -> Evidence | None:
         return None
     fixed = [s.fixed for s in spaces]
     single = [shape is not None and all(n == 1 for n in shape) for shape in fixed]
-    if len(tensors) > 1 and sum(not s for s in single) > 1:
+    if len(tensors) > 1 and sum(not s for s in single) > 1 and None in fixed:
         return None
     free = [s for s, shape in zip(spaces, fixed, strict=True) if shape is None]
     drawn = draw.cases(spec)

@@ -65,7 +65,8 @@ def contradiction(claim: Claim, truth: Truth) -> str:
     if claim.numeric_class == NumericClass.SELECT_ONLY:
         if truth.exact is False:
             return "select-only, but rounded" if not truth.rounded_once else "select-only, but rounded once"
-        moved = truth.order or truth.split or truth.moved or (truth.fan or 0) >= 3
+        summed = (truth.fan or 0) >= 3 and truth.exact is not True
+        moved = truth.order or truth.split or truth.moved or summed
         return "select-only, but depends on the order" if moved and "values" not in claim.depends else ""
     if claim.numeric_class == NumericClass.ARITHMETIC:
         if truth.order:

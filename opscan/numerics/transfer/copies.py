@@ -13,7 +13,7 @@ def _inherit(call: Call) -> tuple[Bits, ...]:
 
 def _exact(call: Call) -> tuple[Bits, ...]:
     complex_magnitude = call.packet in ("sgn", "abs") and any(operand.complex for operand in call.operands())
-    decimals = call.packet == "round" and call.overload == "decimals"
+    decimals = call.packet == "round" and call.argument("decimals", 0) != 0
     bits = call.joined()
     if complex_magnitude or decimals:
         return call.each_output(at_least(bits, Level.ARITHMETIC))

@@ -7,6 +7,7 @@ from typing import Any
 
 from opscan.numerics.bits import CONST, Bits, Level, at_least, join, round_many, round_once
 from opscan.numerics.call import Call, Operand, is_representable, is_scale
+from opscan.numerics.facts import disjoint
 
 
 def _arithmetic(call: Call) -> tuple[Bits, ...]:
@@ -21,6 +22,8 @@ def _sum_of_two(call: Call) -> tuple[Bits, ...]:
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Operand) and one.zero and isinstance(other, Operand) and _scales(alpha, call) and alpha != 0:
             return call.each_output(other.bits)
+    if alpha == 1 and isinstance(first, Operand) and isinstance(second, Operand) and disjoint(first, second):
+        return call.each_output(inherited)
     if not _scales(alpha, call) or not _whole(second, call):
         return call.each_output(round_many(inherited))
     if call.backward and isinstance(first, Operand) and isinstance(second, Operand):

@@ -20,8 +20,9 @@ def _cause(call: Call) -> str:
 
 
 def _counts_exactly(call: Call, count: int) -> bool:
-    """Adding up booleans in a float dtype stays exact until the count outgrows the significand."""
-    return call.tensor("self").dtype == "bool" and count < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    """Adding up ones in a float dtype stays exact until the count outgrows the significand."""
+    source = call.tensor("self")
+    return (source.dtype == "bool" or source.unit) and count < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
 
 
 def _sum(call: Call) -> tuple[Bits, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, join, round_many
-from opscan.numerics.call import Call, Operand
+from opscan.numerics.call import SIGNIFICAND, Call, Operand
 from opscan.numerics.transfer.reductions import mean_of
 
 
@@ -60,6 +60,9 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
     if call.argument("padding_idx", -1) >= 0:
         slots = addends  # every index may be the padding, whose gradient is dropped
     bits = call.joined()
+    source = call.tensor("source", "src", "values", "grad_output")
+    if source.unit and not base and addends < 2 ** SIGNIFICAND.get(call.output.dtype, 24):
+        return call.each_output(bits)  # ones are counted
     if call.argument("alpha", 1) not in (1, True):
         bits = round_many(bits)
     if call.argument("scale_grad_by_freq"):
@@ -99,6 +102,8 @@ def _write(call: Call, addends: int) -> tuple[Bits, ...]:
 
 def _segment(call: Call) -> tuple[Bits, ...]:
     data = call.tensor("data", "grad")
+    if call.packet == "segment_reduce" and call.argument("reduce") in ("max", "min"):
+        return call.each_output(call.joined())
     bits = accumulate(round_many(call.joined()), max(3, data.shape[0] if data.shape else 1), "reduction", "values")
     return call.each_output(bits)
 

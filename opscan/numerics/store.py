@@ -1,0 +1,151 @@
+"""Remember classifications between runs, so that a hook does not wait for torch to say what it said before.
+
+One SQLite file in the user's cache folder. The key holds the operator and its inputs, and the versions of torch, of
+opscan's own rules and of the kinds table: a change of any of them asks torch again. A cache that cannot be opened is
+none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import sys
+from contextlib import suppress
+from hashlib import sha256
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from opscan.data import data_path
+from opscan.model import Classification, NumericClass, Step, TensorClass
+
+_SCHEMA = 1
+
+
+class Store:
+    """Classifications by fingerprint. Reads and writes never raise: what is not there is traced again."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._salt = _salt()
+        self._connection = _open(path or _default_path()) if self._salt else None
+        self._new: list[tuple[bytes, str]] = []
+
+    def get(self, fingerprint: str) -> Classification | None:
+        if self._connection is None:
+            return None
+        with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
+            row = self._connection.execute("SELECT value FROM known WHERE key = ?", (self._key(fingerprint),)).fetchone()
+            return _load(json.loads(row[0])) if row else None
+        return None
+
+    def put(self, fingerprint: str, classification: Classification) -> None:
+        if self._connection is None:
+            return
+        value = json.dumps(_dump(classification), separators=(",", ":"))
+        self._new.append((self._key(fingerprint), value))
+
+    def close(self) -> None:
+        """Write what was put, at once, so that no other process waits for a lock; without it nothing is kept."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                if self._new:
+                    self._connection.executemany("INSERT OR REPLACE INTO known VALUES (?, ?)", self._new)
+                    self._connection.commit()
+                self._connection.close()
+            self._connection = None
+
+    def _key(self, fingerprint: str) -> bytes:
+        return sha256(f"{self._salt}\n{fingerprint}".encode()).digest()
+
+
+def _default_path() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "opscan" / f"classes-{_SCHEMA}.sqlite"
+
+
+def _open(path: Path) -> sqlite3.Connection | None:
+    if os.environ.get("OPSCAN_CACHE") == "off":
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=5, isolation_level="DEFERRED")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("CREATE TABLE IF NOT EXISTS known (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
+    except (OSError, sqlite3.Error):
+        return None
+    return connection
+
+
+def _salt() -> str:
+    """Everything outside a case that its classes depend on; empty where torch is not installed."""
+    torch = _torch_version()
+    if not torch:
+        return ""
+    files = [*sorted(Path(__file__).parent.rglob("*.py")), *sorted(data_path("catalog", "aten").glob("*.yaml"))]
+    files += sorted(data_path("catalog", "operators").glob("*.yaml"))
+    stamps = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files]
+    return f"{_SCHEMA} torch {torch} {' '.join(stamps)}"
+
+
+def _torch_version() -> str:
+    """The version of the torch that would be imported, read without importing it."""
+    spec = PathFinder.find_spec("torch", sys.path)
+    if spec is None or not spec.submodule_search_locations:
+        return ""
+    with suppress(OSError):
+        text = Path(next(iter(spec.submodule_search_locations)), "version.py").read_text(encoding="utf-8")
+        if match := re.search(r"__version__\s*=\s*['\"]([^'\"]+)", text):
+            return match.group(1)
+    return ""
+
+
+def _dump(known: Classification) -> list[Any]:
+    tensors = [
+        [
+            tensor.name,
+            tensor.role,
+            tensor.dtype,
+            tensor.shape,
+            tensor.numeric_class.value,
+            tensor.input,
+            tensor.correctly_rounded,
+            tensor.cause,
+            tensor.depends_on,
+            tensor.extent,
+            tensor.products,
+            [[step.op, step.phase, step.numeric_class.value, step.extent] for step in tensor.path],
+            tensor.reason,
+        ]
+        for tensor in known.tensors
+    ]
+    return [known.basis, known.reason, known.mismatch, tensors]
+
+
+def _load(data: list[Any]) -> Classification:
+    basis, reason, mismatch, tensors = data
+    return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch)
+
+
+def _load_tensor(  # noqa: PLR0913
+    name: str,
+    role: str,
+    dtype: str,
+    shape: list[int],
+    kind: str,
+    position: int | None,
+    once: bool,
+    cause: str | None,
+    depends: list[str],
+    extent: int,
+    products: bool,
+    path: list[list[Any]],
+    reason: str,
+) -> TensorClass:
+    steps = tuple(Step(op, phase, NumericClass(numeric), count) for op, phase, numeric, count in path)
+    return TensorClass(
+        name, role, dtype, tuple(shape), NumericClass(kind), position, once, cause, tuple(depends), extent, products,
+        steps, reason,
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""Every rule proves itself: its `bad` raises it, its `good` does not, and fixing `bad` gives `good`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from opscan.audit import Audited, audit_paths
+from opscan.config import Settings
+from opscan.fixing import plan_fixes, write_fixes
+from opscan.judging.rules import RuleError, load_rule, rule_names
+
+
+def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
+    """Write an example catalog. null: the path is named but not there; {symlink: x}: a link; bytes as they are."""
+    folder.mkdir()
+    paths = [folder]
+    for name, content in files:
+        path = folder / name
+        if content is None:
+            paths.append(path)
+        elif isinstance(content, dict):
+            path.symlink_to(content["symlink"])
+            paths.append(path)
+        else:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return paths
+
+
+def audit(paths: list[Path]) -> Audited:
+    return audit_paths(paths, Settings())
+
+
+def raised(audited: Audited) -> set[str]:
+    return {finding.name for finding in audited.audit.findings}
+
+
+@pytest.mark.parametrize("name", rule_names())
+def test_bad_raises_and_good_does_not(name: str, tmp_path: Path) -> None:
+    rule = load_rule(name)
+    assert name in raised(audit(lay_out(tmp_path / "bad", rule.bad)))
+    assert name not in raised(audit(lay_out(tmp_path / "good", rule.good)))
+
+
+@pytest.mark.parametrize("name", [name for name in rule_names() if load_rule(name).fixes])
+def test_fixing_bad_gives_good(name: str, tmp_path: Path) -> None:
+    rule = load_rule(name)
+    paths = lay_out(tmp_path / "bad", rule.bad)
+    assert list(write_fixes(plan_fixes(audit(paths), unsafe=True))) == []
+    fixed = (tmp_path / "bad" / "spec.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(fixed) == yaml.safe_load(dict(rule.good)["spec.yaml"])
+    assert name not in raised(audit(paths))
+    assert not plan_fixes(audit(paths), unsafe=True).changes
+
+
+def test_severity_of_the_file_is_the_severity_of_the_finding(tmp_path: Path) -> None:
+    rule = load_rule("standard-too-strict")
+    found = [f for f in audit(lay_out(tmp_path / "bad", rule.bad)).audit.findings if f.name == rule.name]
+    assert [(f.rule, f.severity, f.why) for f in found] == [(rule.id, rule.severity, rule.why)]
+
+
+def test_a_rule_is_found_by_id_and_by_name() -> None:
+    assert load_rule("OPS101") == load_rule("standard-too-strict")
+    with pytest.raises(KeyError):
+        load_rule("OPS999")
+
+
+def test_a_broken_rule_file_is_refused_by_name() -> None:
+    from opscan.judging.rules import _read
+
+    with pytest.raises(RuleError, match=r"OPS9-x\.yaml: unknown key 'sevrity'"):
+        _read(Path("OPS9-x.yaml"), {"sevrity": "error"})
+    with pytest.raises(RuleError, match="`why` is missing"):
+        _read(Path("OPS9-x.yaml"), {"severity": "error", "summary": "s", "bad": "x", "good": "y"})
