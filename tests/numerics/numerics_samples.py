@@ -168,9 +168,9 @@ def _layers(d: Draw) -> Iterator[Subject]:
         for reduction in ("none", "mean", "sum"):
             target = d.index(columns, rows)
             yield subject("F.cross_entropy", F.cross_entropy, d.t(rows, columns), target, reduction=reduction, label=label)
-            yield subject("F.nll_loss", F.nll_loss, d.t(rows, columns), target, d.positive(columns), reduction=reduction, label=label)
+            yield subject("F.nll_loss", F.nll_loss, d.t(rows, columns), target, d.positive(columns).detach(), reduction=reduction, label=label)
             yield subject("F.nll_loss", F.nll_loss, d.t(rows, columns), target, reduction=reduction, label=label)
-            for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss, F.kl_div):
+            for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.kl_div):
                 yield subject(f"F.{loss.__name__}", loss, d.t(rows, columns), d.t(rows, columns), reduction=reduction, label=label)
         yield subject("F.prelu", F.prelu, d.t(rows, columns), d.t(1), label=label)
         yield subject("F.glu", F.glu, d.t(rows, 2 * columns), label=label)
