@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from opscan import editing, reading
+from opscan import reading
 from opscan.config import Settings
-from opscan.judging import CaseProblem, Judge, from_faults, judge_case_file, judge_spec
-from opscan.judging.findings import find
+from opscan.judging import Judge, find, from_faults
 from opscan.model import Audit, CaseFile, Edit, FileReport, Finding, NodeFile, Plugin, RunScript, Source, Spec, Unread
 from opscan.numerics import Classifier, Store
 from opscan.shapes import Catalog, companions, gather_evidence, link, scenarios
+
+if TYPE_CHECKING:
+    from opscan.judging.casefiles import CaseProblem
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
@@ -83,6 +86,8 @@ class _Run:
         self._findings += [*faults, *findings]
 
     def _spec(self, spec: Spec, shown: str) -> tuple[FileReport, list[Finding]]:
+        from opscan.judging.specs import judge_spec
+
         links = self._catalog.links(spec)
         evidence = gather_evidence(
             spec,
@@ -105,11 +110,15 @@ class _Run:
         findings = [*from_faults(shown, evidence.faults), *judged.findings]
         if judged.proposal is None:
             return judged.report, findings
+        from opscan import editing  # only where there is something to mend: a clean run is the hook's usual one
+
         edit = editing.replace_acc(spec, judged.proposal)
         findings = [_with_edit(finding, edit) for finding in findings]
         return replace(judged.report, diff=_diff(shown, spec.source, findings)), findings
 
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
+        from opscan.judging.casefiles import judge_case_file
+
         owner = self._catalog.owner(case_file)
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
         judged = judge_case_file(case_file, shown, served, self._classifier.classify, self._judge)
@@ -154,8 +163,12 @@ def _with_edit(finding: Finding, edit: Edit | str) -> Finding:
 
 def _place_problems(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:
     """Find the text of the cases that have problems, and write their edits."""
+    if not problems:
+        return []
+    from opscan import editing
+
     wanted = sorted({index for problem in problems for index in problem.indices})
-    spans = reading.locate(case_file, wanted) if wanted else {}
+    spans = reading.locate(case_file, wanted)
     findings = []
     for problem in problems:
         places, edits = [], []
@@ -176,6 +189,8 @@ def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
     edits = unique_edits(findings)
     if not edits:
         return ""
+    from opscan import editing
+
     edited = editing.apply_edits(source, edits)
     return editing.unified_diff(shown, editing.with_bom(source, source.text), editing.with_bom(source, edited.text))
 

@@ -74,7 +74,7 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @_common
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
-def audit(  # noqa: PLR0913
+def audit(
     paths: tuple[Path, ...],
     fail_on: str | None,
     atk_version: str | None,
@@ -95,7 +95,7 @@ def audit(  # noqa: PLR0913
 @_common
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
-def fix(  # noqa: PLR0913
+def fix(
     paths: tuple[Path, ...],
     fail_on: str | None,
     atk_version: str | None,
@@ -116,9 +116,7 @@ def fix(  # noqa: PLR0913
 @click.option("--input", "inputs", multiple=True, metavar="NAME=VALUE", help="other=fp32[1,8], dim=1, mode=reflect ...")
 @click.option("--forward-only", is_flag=True, help="Leave the gradients out.")
 @_output("concise", "full", "json")
-def explain(
-    operator: str, inputs: tuple[str, ...], forward_only: bool, form: str | None, output: Path | None
-) -> int:
+def explain(operator: str, inputs: tuple[str, ...], forward_only: bool, form: str | None, output: Path | None) -> int:
     """Show the class of every compared tensor of one OPERATOR at given shapes, and why."""
     from opscan.commands import run_explain
 
@@ -131,7 +129,7 @@ def explain(
 @click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated")
 @click.option("--runs", default=3, show_default=True, help="Seeds per case.")
 @click.option("--max-cases", default=8, show_default=True, help="Cases per spec.")
-def validate(  # noqa: PLR0913
+def validate(
     paths: tuple[Path, ...],
     fail_on: str | None,
     atk_version: str | None,

@@ -15,7 +15,9 @@ from opscan.model import Audit, Finding
 _RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
 
 
-def run_audit(paths: Sequence[Path], settings: Settings, form: str | None, output: Path | None, *, per_case: bool) -> int:
+def run_audit(
+    paths: Sequence[Path], settings: Settings, form: str | None, output: Path | None, *, per_case: bool
+) -> int:
     """Audit, report, and return 1 if a finding is at or above `settings.fail_on`."""
     audited = _audit(paths, settings)
     _emit(audited.audit, form, output, per_case=per_case)
@@ -99,7 +101,7 @@ def run_explain(operator: str, inputs: Sequence[str], form: str | None, output: 
     return int(not classification.tensors)
 
 
-def run_validate(  # noqa: PLR0913
+def run_validate(
     paths: Sequence[Path],
     settings: Settings,
     form: str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the tolerated rate of false alarms."""
+    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated."""
 
     atk_version: str = ATK_VERSION
     fail_on: str = "warning"
@@ -52,9 +53,9 @@ def _read_section(path: Path) -> dict[str, Any]:
     text = path.read_text(encoding="utf-8", errors="replace")
     if "[tool.opscan" not in text:
         return {}
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         import tomli as tomllib
     try:
         return dict(tomllib.loads(text).get("tool", {}).get("opscan", {}))
@@ -71,14 +72,18 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
             raise ConfigError(f"{path}: [tool.opscan] has no setting {key!r}; known: {', '.join(known)}")
         present = getattr(settings, name)
         wanted = tuple if isinstance(present, tuple) else type(present)
-        if isinstance(value, list) and wanted is tuple:
-            value = tuple(value)
-        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if not isinstance(value, wanted) or isinstance(value, bool):
+        fitting = _fitted(value, wanted)
+        if not isinstance(fitting, wanted) or isinstance(fitting, bool):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be a {_NAMES[wanted]}, not {value!r}")
-        values[name] = value
+        values[name] = fitting
     return replace(settings, **values)
+
+
+def _fitted(value: Any, wanted: type) -> Any:
+    """TOML has lists where settings have tuples, and whole numbers where they have fractions."""
+    if isinstance(value, list) and wanted is tuple:
+        return tuple(value)
+    return float(value) if wanted is float and type(value) is int else value
 
 
 _NAMES = {tuple: "list", str: "string", float: "number", int: "whole number"}

@@ -1,4 +1,4 @@
-"""Read the inputs of `opscan explain`: `other=fp32[1,8]`, `x=[fp32[2],fp32[3]]`, `dim=1`, `size=[300,8]`, `mode=reflect`."""
+"""Read the inputs of `opscan explain`: `other=fp32[1,8]`, `x=[fp32[2],fp32[3]]`, `dim=1`, `size=[300,8]` ..."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def case_of(operator: str, inputs: Sequence[str], *, backward: bool) -> Case:
     given = [_input(text) for text in inputs]
     method = operator.startswith(("Tensor.", "torch.Tensor."))
     receiver = given[0] if method and given else None
-    rest = tuple(_positional(entry) for entry in given[1:]) if method else tuple(_positional(entry) for entry in given)
+    rest = tuple(given[1:] if method else given)
     return Case(
         index=0,
         id=0,
@@ -34,10 +34,6 @@ def case_of(operator: str, inputs: Sequence[str], *, backward: bool) -> Case:
         tensor_input=receiver,
         method_inputs=rest if method else (),
     )
-
-
-def _positional(entry: CaseInput) -> CaseInput:
-    return entry
 
 
 def _input(text: str) -> CaseInput:
@@ -53,7 +49,7 @@ def _input(text: str) -> CaseInput:
 
 
 def _tensor(name: str, match: re.Match[str]) -> CaseInput:
-    from opscan.numerics.binding import TORCH_DTYPES
+    from opscan.numerics.dtypes import TORCH_DTYPES
 
     dtype = match["dtype"]
     if dtype not in TORCH_DTYPES:

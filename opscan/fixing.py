@@ -20,6 +20,11 @@ class Change:
     text: str
     edits: int
 
+    @property
+    def diff(self) -> str:
+        before, after = (with_bom(self.source, text) for text in (self.source.text, self.text))
+        return unified_diff(self.shown, before, after)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -33,7 +38,9 @@ class Plan:
     @property
     def diff(self) -> str:
         return "".join(
-            unified_diff(change.shown, with_bom(change.source, change.source.text), with_bom(change.source, change.text))
+            unified_diff(
+                change.shown, with_bom(change.source, change.source.text), with_bom(change.source, change.text)
+            )
             for change in self.changes
         )
 

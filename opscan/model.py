@@ -160,7 +160,7 @@ class CaseFile:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A Python file beside specs: the names it registers, and its syntax tree (an `ast.Module`, None if it has none)."""
+    """A Python file beside specs: the names it registers, and its syntax tree (an `ast.Module`, or None)."""
 
     source: Source
     generators: tuple[str, ...]

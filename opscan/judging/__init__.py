@@ -1,8 +1,9 @@
-"""Which standard fits, and is it the one written? Verdicts, findings and what to write instead."""
+"""Which standard fits, and is it the one written? Verdicts, findings and what to write instead.
 
-from opscan.judging.casefiles import CaseProblem, JudgedCases, judge_case_file
-from opscan.judging.findings import from_faults
-from opscan.judging.specs import Judged, judge_spec
+`judging.specs` judges specs and `judging.casefiles` case files; a run imports the one it needs.
+"""
+
+from opscan.judging.findings import find, from_faults
 from opscan.judging.verdicts import Judge
 
-__all__ = ["CaseProblem", "Judge", "Judged", "JudgedCases", "from_faults", "judge_case_file", "judge_spec"]
+__all__ = ["Judge", "find", "from_faults"]

@@ -28,7 +28,7 @@ DEFAULT_RANGE = (-5.0, 5.0)
 _NODES = 48
 
 
-def failure_probability(  # noqa: PLR0913, PLR0917
+def failure_probability(  # noqa: PLR0913
     rule: Rule,
     dtype: str,
     extent: int,

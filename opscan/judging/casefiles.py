@@ -52,7 +52,7 @@ def judge_case_file(
     compares = {"accuracy", "small-value"} & set(scenarios)
     statuses = [status_of(unit) if compares else "ok" for unit in units]
     verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
-    report = _report(case_file, shown, scenarios, pairs, units, statuses, verdicts)
+    report = _report(shown, scenarios, pairs, units, statuses, verdicts)
     problems = _problems(shown, units, statuses, report.basis) + _unknowns(shown, pairs)
     return JudgedCases(report, tuple(problems))
 
@@ -64,7 +64,6 @@ def status_of(unit: Unit) -> str:
 
 
 def _report(
-    case_file: CaseFile,
     shown: str,
     scenarios: tuple[str, ...],
     pairs: Sequence[tuple[Case, Classification]],
@@ -96,9 +95,7 @@ def _report(
     )
 
 
-def _fold(
-    judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequence[str]
-) -> tuple[TensorReport, ...]:
+def _fold(judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequence[str]) -> tuple[TensorReport, ...]:
     per_tensor = [
         unit.statuses[0] if status != "ok" else tuple("ok" for _ in unit.statuses[0])
         for unit, status in zip(units, statuses, strict=True)

@@ -32,10 +32,9 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
     ignored = dict.fromkeys(key for rule in rules for key in rule.ignored)
     if ignored and not crash:
         listed = ", ".join(f"`{key}`" for key in ignored)
-        findings.append(
-            find("ignored-keyword", shown, f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version",
-                 spans=[_keyword_span(spec, next(iter(ignored))) or span])  # fmt: skip
-        )
+        message = f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version"
+        place = _keyword_span(spec, next(iter(ignored))) or span
+        findings.append(find("ignored-keyword", shown, message, spans=[place]))
     return findings
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from opscan.judging.rules import load_rule
 from opscan.model import Edit, Fault, Finding, Span
 
+
 def find(
     rule: str,
     path: str,

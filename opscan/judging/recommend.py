@@ -29,7 +29,7 @@ class Recommendation:
 
 
 def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Recommendation:
-    """One standard for all of `verdicts`: equal where nothing needs a tolerance, else the strictest adequate ladder step.
+    """One standard for all of `verdicts`: equal where nothing needs a tolerance, else the strictest adequate step.
 
     `declared`: floating dtypes that the spec also draws; those without a case of their own are served as if the cases
     of the others had them.
@@ -38,10 +38,12 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     loads = [[v.load for v in case.tensors if v.need == "tolerance" and v.load is not None] for case in verdicts]
     needed = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
     if not needed:
-        standards = {dtype: "value-equal" for dtype in dtypes}
+        standards = dict.fromkeys(dtypes, "value-equal")
         written, reason = expression(standards, judge.atk_version)
         return Recommendation(standards, written, reason)
-    standards, rates, inadequate = {}, [], {}
+    standards: dict[str, str] = {}
+    rates: list[float] = []
+    inadequate: dict[str, float] = {}
     for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
         mine = [[load for load in case if load.dtype == dtype] for case in loads]
         if dtype not in dtypes:

@@ -8,28 +8,26 @@ from typing import Any
 
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.findings import at_most, find
-from opscan.judging.invariance import invariant_evidence
 from opscan.judging.messages import acc_text, percent, recommendation_text, told
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit
 from opscan.judging.verdicts import Judge, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, Span, Spec, TensorReport
-from opscan.numerics.binding import ATK_DTYPES, TORCH_DTYPES
-from opscan.numerics.operators import resolve
+from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 
 Classify = Callable[[Case], Classification]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A report with its findings. `proposal`: what `standard.acc` should become; None where nothing is to be written."""
+    """A report with its findings. `proposal`: what `standard.acc` should become, None if nothing is to be written."""
 
     report: FileReport
     findings: tuple[Finding, ...]
     proposal: Any = None
 
 
-def judge_spec(  # noqa: PLR0913
+def judge_spec(
     spec: Spec,
     shown: str,
     evidence: Evidence,
@@ -56,6 +54,8 @@ def judge_spec(  # noqa: PLR0913
     if (foreign := _foreign_name(spec)) is not None:
         return _undecided(spec, base, "; ".join(filter(None, (foreign, executor_reason))), "unknown-operator")
     if not evidence.cases:
+        from opscan.judging.invariance import invariant_evidence
+
         invariant = invariant_evidence(spec, classify)
         if invariant is None:
             return _undecided(spec, base, evidence.reason, "unknown-shapes")
@@ -123,7 +123,8 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
     if inadequate:
-        message = f"{written} fails correct kernels in {percent(unit.rate)} of the cases: {told(inadequate, evidence)}; {advice}"
+        rate = percent(unit.rate)
+        message = f"{written} fails correct kernels in {rate} of the cases: {told(inadequate, evidence)}; {advice}"
         add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
     if rowless:
         dtypes = ", ".join(sorted({dtype for tensor in rowless for dtype in tensor.dtypes}))
@@ -169,9 +170,11 @@ def nan_possible(spec: Spec) -> bool:
 
 
 def _nan_caveat(spec: Spec) -> str:
-    return " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself" if nan_possible(
-        spec
-    ) else ""
+    return (
+        " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself"
+        if nan_possible(spec)
+        else ""
+    )
 
 
 def _foreign_name(spec: Spec) -> str | None:
@@ -180,13 +183,17 @@ def _foreign_name(spec: Spec) -> str | None:
         return "the spec names no golden operator"
     if spec.tensor_input is not None or spec.name.startswith(("torch.", "Tensor.", "aten.")):
         return None
+    from opscan.numerics.operators import resolve
+
     told = resolve(spec.name)
     return told if isinstance(told, str) else None
 
 
 def _undecided(spec: Spec, base: FileReport, reason: str, rule: str) -> Judged:
     spans = [spec.spans.get(("generate",)) or spec.spans.get(("name",))]
-    finding = find(rule, base.path, f"the classes of {spec.name or 'this operator'} cannot be told: {reason}", spans=spans)
+    finding = find(
+        rule, base.path, f"the classes of {spec.name or 'this operator'} cannot be told: {reason}", spans=spans
+    )
     return Judged(replace(base, status="unknown", reason=reason), (finding,))
 
 
@@ -219,7 +226,9 @@ def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, ba
         return f"a {base.scenarios[0]} run compares no values"
     decisive = [tensor for tensor in tensors if tensor.status == status] or list(tensors)
     if status == "unknown":
-        return next((t.reason for t in decisive if t.reason), "") or "the rule in effect, or a tensor, is not comparable"
+        return (
+            next((t.reason for t in decisive if t.reason), "") or "the rule in effect, or a tensor, is not comparable"
+        )
     if status == "ok" and all(rule == "value-equal" for tensor in tensors for rule in tensor.effective.values()):
         return f"compared with torch.equal in effect; {told(decisive, evidence)}"
     return told(decisive, evidence)
@@ -230,8 +239,8 @@ def _determinism_notes(spec: Spec, report: FileReport) -> list[Finding]:
     if "determinism" not in report.scenarios or not scattered:
         return []
     names = ", ".join(tensor.name for tensor in scattered)
-    return [find("scatter-determinism", report.path, f"{names} is accumulated by atomics: it repeats bit by bit only in "
-                 "the deterministic run mode of the node file", spans=[_acc_span(spec)])]  # fmt: skip
+    message = f"{names} is accumulated by atomics: it repeats bit by bit only in the node file's deterministic mode"
+    return [find("scatter-determinism", report.path, message, spans=[_acc_span(spec)])]
 
 
 def _satisfied(tensor: TensorReport) -> TensorReport:

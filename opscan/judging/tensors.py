@@ -10,7 +10,7 @@ from opscan.model import CLASS_ORDER, TensorClass, TensorReport
 
 
 def fold(verdicts: Sequence[CaseVerdict], statuses: Sequence[Sequence[str]], evidence: str) -> tuple[TensorReport, ...]:
-    """One report per name, in the order the names first appear; `statuses` runs parallel to the tensors of each case."""
+    """One report per name, in the order of appearance; `statuses` runs parallel to the tensors of each case."""
     grouped: dict[str, list[tuple[TensorVerdict, str]]] = {}
     for case, judged in zip(verdicts, statuses, strict=True):
         for verdict, status in zip(case.tensors, judged, strict=True):
@@ -30,7 +30,7 @@ def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence:
     depends = {word for tensor in tensors for word in tensor.depends_on}
     if len({tensor.numeric_class for tensor in tensors}) > 1:
         depends.add("shapes")
-    effective = {}
+    effective: dict[str, str] = {}
     for verdict, _ in entries:
         effective.setdefault(verdict.tensor.dtype, verdict.effective.name)
     return TensorReport(

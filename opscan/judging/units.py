@@ -12,7 +12,7 @@ from opscan.judging.verdicts import CaseVerdict, Judge, TensorVerdict
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`statuses` runs parallel to the tensors of `verdicts`. `rate`: false alarms predicted under the rule in effect."""
+    """`statuses` runs parallel to the tensors of `verdicts`; `rate`: false alarms under the rule in effect."""
 
     verdicts: tuple[CaseVerdict, ...]
     statuses: tuple[tuple[str, ...], ...]

@@ -17,13 +17,14 @@ STATUSES = ("invalid", "too-strict", "too-loose", "ambiguous", "unknown", "share
 """From the worst to the best."""
 
 _MOST_ROUNDINGS = 8
+_FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
 _ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
 """Packets in whose results parts of opposite sign can cancel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What statuses are judged under. `upstream`: the range of the upstream gradient; `limit`: false alarms tolerated."""
+    """What statuses are judged under; `upstream`: the range of the upstream gradient, `limit`: tolerated false alarms."""
 
     atk_version: str
     upstream: tuple[float, float]
@@ -62,7 +63,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class TensorVerdict:
-    """`need`: bits (must be equal), either (equal holds, a tolerance does no harm), tolerance, none (not comparable)."""
+    """`need`: bits (must be equal), either (equal holds, a tolerance does no harm), tolerance, or none."""
 
     tensor: TensorClass
     effective: Effective
@@ -196,7 +197,9 @@ def _tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:
     for given in inputs:
         if given.members is not None:
             found += _tensors(given.members)
-        elif given.shape is not None and (given.dtype or "").startswith(("fp", "bf", "hf", "float", "double", "complex")):
+        elif given.shape is not None and (given.dtype or "").startswith(
+            ("fp", "bf", "hf", "float", "double", "complex")
+        ):
             found.append(given)
     return found
 

@@ -12,26 +12,7 @@ from typing import Any
 
 from opscan.data import data_path
 from opscan.model import Case, CaseInput
-
-TORCH_DTYPES: Mapping[str, str] = {
-    "fp64": "float64", "double": "float64", "float64": "float64",
-    "fp32": "float32", "hf32": "float32", "float32": "float32", "float": "float32",
-    "fp16": "float16", "float16": "float16", "half": "float16",
-    "bf16": "bfloat16", "bfloat16": "bfloat16",
-    "fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2",
-    "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "int": "int32",
-    "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
-    "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
-    "bool": "bool", "attr_bool": "bool",
-    "complex32": "complex32", "complex64": "complex64", "complex128": "complex128",
-}  # fmt: skip
-"""ATK's dtype names and the spellings seen in real files -> torch's."""
-
-ATK_DTYPES: Mapping[str, str] = {
-    "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16",
-    "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2",
-}  # fmt: skip
-"""Torch's names -> ATK's, where they differ."""
+from opscan.numerics.dtypes import TORCH_DTYPES
 
 _TENSOR_KINDS = frozenset({"tensor", "tensors", "tensor_tuple"})
 _DIFFERENTIABLE = ("float", "bfloat", "complex")

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from opscan.model import Case, Classification, TensorClass
-from opscan.numerics.binding import ATK_DTYPES, Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.operators import Operator, resolve
 

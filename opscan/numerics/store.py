@@ -13,10 +13,10 @@ import re
 import sqlite3
 import sys
 from contextlib import suppress
-from hashlib import sha256
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
+from zlib import adler32, crc32
 
 from opscan.data import data_path
 from opscan.model import Classification, NumericClass, Step, TensorClass
@@ -30,13 +30,15 @@ class Store:
     def __init__(self, path: Path | None = None) -> None:
         self._salt = _salt()
         self._connection = _open(path or _default_path()) if self._salt else None
-        self._new: list[tuple[bytes, str]] = []
+        self._new: list[tuple[str, str]] = []
 
     def get(self, fingerprint: str) -> Classification | None:
         if self._connection is None:
             return None
         with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
-            row = self._connection.execute("SELECT value FROM known WHERE key = ?", (self._key(fingerprint),)).fetchone()
+            row = self._connection.execute(
+                "SELECT value FROM known WHERE key = ?", (self._key(fingerprint),)
+            ).fetchone()
             return _load(json.loads(row[0])) if row else None
         return None
 
@@ -56,8 +58,8 @@ class Store:
                 self._connection.close()
             self._connection = None
 
-    def _key(self, fingerprint: str) -> bytes:
-        return sha256(f"{self._salt}\n{fingerprint}".encode()).digest()
+    def _key(self, fingerprint: str) -> str:
+        return f"{self._salt} {fingerprint}"
 
 
 def _default_path() -> Path:
@@ -73,7 +75,7 @@ def _open(path: Path) -> sqlite3.Connection | None:
         connection = sqlite3.connect(path, timeout=5, isolation_level="DEFERRED")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("CREATE TABLE IF NOT EXISTS known (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        connection.execute("CREATE TABLE IF NOT EXISTS known (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
     except (OSError, sqlite3.Error):
         return None
     return connection
@@ -87,7 +89,8 @@ def _salt() -> str:
     files = [*sorted(Path(__file__).parent.rglob("*.py")), *sorted(data_path("catalog", "aten").glob("*.yaml"))]
     files += sorted(data_path("catalog", "operators").glob("*.yaml"))
     stamps = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files]
-    return f"{_SCHEMA} torch {torch} {' '.join(stamps)}"
+    text = f"torch {torch} {' '.join(stamps)}".encode()
+    return f"{crc32(text):08x}{adler32(text):08x}"
 
 
 def _torch_version() -> str:

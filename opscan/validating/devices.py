@@ -79,7 +79,9 @@ def _why_not(problem: Exception) -> str:
 
 def _need_cuda(name: str, index: int) -> None:
     if not torch.backends.cuda.is_built():
-        raise DeviceMissing(f"{name} is not there: torch {torch.__version__} is built without CUDA; install one with it, {_INSTEAD}")
+        raise DeviceMissing(
+            f"{name} is not there: torch {torch.__version__} is built without CUDA; install one with it, {_INSTEAD}"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0

@@ -70,7 +70,9 @@ def _pool_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _padded(call: Call, rank: int) -> bool:
-    """Whether windows can be cut, so that their divisors differ."""
+    """Whether windows can be cut to sizes that are no powers of two."""
+    if max(spatial(call.argument("kernel_size"), rank)) <= 2:
+        return False
     cut = any(spatial(call.argument("padding"), rank, default=0)) and call.argument("count_include_pad", True) is False
     return cut or bool(call.argument("ceil_mode"))
 
@@ -137,8 +139,16 @@ def _taps(call: Call) -> tuple[int, int]:
     return per_axis, axes
 
 
+def _keeps_size(call: Call, source: Sequence[int], target: Sequence[int]) -> bool:
+    """Every weight is 0 or 1 then, unless a scale factor places the samples elsewhere."""
+    placed = any(value for name, value in call.arguments.items() if "scale" in name)
+    return list(source) == list(target) and not placed
+
+
 def _interpolate(call: Call) -> tuple[Bits, ...]:
     per_axis, axes = _taps(call)
+    if _keeps_size(call, call.tensor("input", "self").shape[-axes:], call.output.shape[-axes:]):
+        return call.each_output(call.joined())
     if call.packet.endswith("_aa"):
         source, target = call.tensor("input", "self").shape[-axes:], call.output.shape[-axes:]
         per_axis = max(per_axis * math.ceil(size / max(to, 1)) for size, to in zip(source, target, strict=True))
@@ -151,6 +161,8 @@ def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
     per_axis, axes = _taps(call)
     upstream = call.tensor("grad_output").shape[-axes:]
     sizes = call.output.shape[-axes:]
+    if _keeps_size(call, upstream, sizes):
+        return call.each_output(call.joined())
     most = 1
     for given, size in zip(upstream, sizes, strict=True):
         most *= min(given, per_axis * math.ceil(given / max(size, 1)) + 1)
