@@ -28,7 +28,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`withheld`: findings whose fix needs --unsafe or a person. `refusals`: edits that could not be verified."""
+    """What would be written. `refusals`: edits that could not be verified; the counts are findings left as they are."""
 
     changes: tuple[Change, ...]
     refusals: tuple[str, ...]
@@ -37,12 +37,7 @@ class Plan:
 
     @property
     def diff(self) -> str:
-        return "".join(
-            unified_diff(
-                change.shown, with_bom(change.source, change.source.text), with_bom(change.source, change.text)
-            )
-            for change in self.changes
-        )
+        return "".join(change.diff for change in self.changes)
 
     def summary(self, *, written: bool) -> str:
         count = sum(change.edits for change in self.changes)

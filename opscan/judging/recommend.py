@@ -35,26 +35,35 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     of the others had them.
     """
     dtypes = sorted({verdict.tensor.dtype for case in verdicts for verdict in case.tensors if verdict.need != "none"})
-    loads = [[v.load for v in case.tensors if v.need == "tolerance" and v.load is not None] for case in verdicts]
     needed = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
     if not needed:
-        standards = dict.fromkeys(dtypes, "value-equal")
-        written, reason = expression(standards, judge.atk_version)
-        return Recommendation(standards, written, reason)
+        exact = dict.fromkeys(dtypes, "value-equal")
+        written, reason = expression(exact, judge.atk_version)
+        return Recommendation(exact, written, reason)
     standards: dict[str, str] = {}
     rates: list[float] = []
     inadequate: dict[str, float] = {}
     for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
-        mine = [[load for load in case if load.dtype == dtype] for case in loads]
-        if dtype not in dtypes:
-            mine = [[replace(load, dtype=dtype) for load in case] for case in loads]
-        name, rate, fits = _strictest(dtype, mine, judge.limit)
+        name, rate, fits = _strictest(dtype, _loads(verdicts, dtype, seen=dtype in dtypes), judge.limit)
         standards[dtype] = name
         rates.append(rate)
         if not fits:
             inadequate[dtype] = rate
     written, reason = expression(standards, judge.atk_version)
     return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate)
+
+
+def _loads(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[list[Load]]:
+    """The loads of each case that compares `dtype`; of every case, as if it did, where none does."""
+    cases = []
+    for case in verdicts:
+        if seen and all(verdict.tensor.dtype != dtype for verdict in case.tensors):
+            continue
+        loads = [v.load for v in case.tensors if v.load is not None]
+        cases.append(
+            [load if seen else replace(load, dtype=dtype) for load in loads if not seen or load.dtype == dtype]
+        )
+    return cases
 
 
 def _strictest(dtype: str, cases: Sequence[Sequence[Load]], limit: float) -> tuple[str, float, bool]:

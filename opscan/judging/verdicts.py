@@ -24,7 +24,7 @@ _ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What statuses are judged under; `upstream`: the range of the upstream gradient, `limit`: tolerated false alarms."""
+    """What statuses are judged under. `upstream`: range of the upstream gradient; `limit`: tolerated false alarms."""
 
     atk_version: str
     upstream: tuple[float, float]

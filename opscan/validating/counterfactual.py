@@ -19,8 +19,8 @@ from opscan.validating.running import Call
 def without_broadcast(call: Call, tensor: TensorClass, output: tuple[int, ...]) -> Iterator[Call]:
     """Calls in which the input of the gradient `tensor` has all the elements that meet it, the likeliest first.
 
-    First every tensor input takes the shape in which all meet; then only the one in question takes that of the `output`.
-    An operator may refuse either.
+    First every tensor input takes the shape in which all meet; then only the one in question takes that of the
+    `output`. An operator may refuse either.
     """
     label = tensor.name.removeprefix("grad:")
     described = list(call.binding.tensors())

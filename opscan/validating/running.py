@@ -35,7 +35,7 @@ class Call:
 
 
 def calls_of(case: Case) -> list[Call]:
-    """The ways in which the case can be passed to its operator, the likeliest first. Raises Refused if there is none."""
+    """The ways to pass the case to its operator, the likeliest first. Raises Refused if there is none."""
     operator = resolve(case.name or "", method=case.tensor_input is not None)
     if isinstance(operator, str):
         raise Refused(operator)

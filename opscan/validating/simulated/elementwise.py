@@ -1,8 +1,8 @@
 """Element by element arithmetic as another library would round it: in the next wider dtype, then rounded once.
 
-IEEE operations (add, multiply, square root) come out the same, as on every IEEE device; approximated functions and chains
-of roundings do not. A division is a multiplication by the reciprocal, as on many accelerators. Float64 has no wider
-dtype and stays as ATen computes it.
+IEEE operations (add, multiply) come out the same, as on every IEEE device; approximated functions and chains of
+roundings do not. A division is a multiplication by the reciprocal, as on many accelerators. Float64 has no wider dtype
+and stays as ATen computes it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ UNTAGGED = frozenset({
 })  # fmt: skip
 """Elementwise by their documentation, though PyTorch does not tag them so."""
 OPAQUE = (
-    "linalg_", "_linalg_", "cholesky", "triangular_solve", "ormqr", "geqrf", "_cdist", "_pdist", "_euclidean_dist", "_ctc_",
-    "multi_margin_loss", "multilabel_margin_loss", "_embedding_bag", "_scaled_dot_product", "_thnn_fused", "_fused_rms_norm",
-    "cosine_embedding_loss", "addcmul", "histc", "bincount",
+    "linalg_", "_linalg_", "cholesky", "triangular_solve", "ormqr", "geqrf", "_cdist", "_pdist", "_euclidean_dist",
+    "_ctc_", "multi_margin_loss", "multilabel_margin_loss", "_embedding_bag", "_scaled_dot_product", "_thnn_fused",
+    "_fused_rms_norm",
 )  # fmt: skip
-"""Kernels that add up many products inside and cannot be taken apart here: another library would round them otherwise."""
+"""Kernels that add up many products inside and cannot be taken apart here; another library would round them otherwise.
+Names that start so; their backward kernels are linear, and norms are symmetric."""
 _OWN_DTYPE = frozenset({"nextafter", "frexp", "nan_to_num", "clone", "copy", "_to_copy", "equal"})
 """Their results are defined by the very dtype of their operands."""
-_LINEAR_NORMS = ("linalg_vector_norm", "linalg_householder_product")
 
 
 def round_otherwise(call: AtenCall) -> Redo | None:
@@ -47,8 +47,8 @@ def round_otherwise(call: AtenCall) -> Redo | None:
     if call.packet in ("div", "true_divide") and call.get("rounding_mode") is None and rounds(call.get("self")):
         return lambda: _by_reciprocal(call)
     elementwise = torch.Tag.pointwise in call.func.tags or call.packet in UNTAGGED
-    opaque = call.packet.startswith(OPAQUE) and not call.packet.startswith(_LINEAR_NORMS)
-    if not elementwise and not (opaque and not call.packet.endswith("_backward")):
+    opaque = call.packet.startswith(OPAQUE) and not call.packet.endswith(("_backward", "_norm"))
+    if not elementwise and not opaque:
         return None
     if not any(rounds(value) and value.dtype in WIDER for value in _flat(call.arguments.values())):
         return None
