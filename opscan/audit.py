@@ -132,6 +132,9 @@ class _Run:
         return FileReport(shown, kind, "invalid" if judged else "not-applicable", reason)
 
     def result(self) -> Audited:
+        if self._classifier.missing:
+            first = next((report.path for report in self._reports if report.kind in ("spec", "cases")), "")
+            self.add_finding(find("torch-missing", first, self._classifier.missing))
         self._classifier.close()
         kept = tuple(finding for finding in self._findings if _selected(finding, self._settings))
         return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept), self._sources)

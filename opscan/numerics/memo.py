@@ -15,6 +15,8 @@ class Classifier:
     def __init__(self, store: Store | None = None) -> None:
         self._known: dict[str, Classification] = {}
         self._store = store
+        self.missing = ""
+        """Why nothing can be traced, once a case has asked for it."""
 
     def classify(self, case: Case) -> Classification:
         """The classes of a case. Without torch only what an earlier run has learnt is known."""
@@ -33,7 +35,8 @@ class Classifier:
 
             known = classify(case)
         except ImportError as problem:
-            return Classification((), "none", f"tracing needs PyTorch (pip install 'opscan-ascend[torch]'): {problem}")
+            self.missing = f"tracing needs PyTorch (pip install 'opscan-ascend[torch]'): {problem}"
+            return Classification((), "none", self.missing)
         if self._store is not None:
             self._store.put(key, known)
         return known

@@ -119,7 +119,7 @@ def _gradients(
     device: Device,
 ) -> list[tuple[str, Any]]:
     wanted = [(argument, tensor) for argument, tensor in leaves if tensor.requires_grad]
-    roots = [tensor for tensor in outputs if tensor.requires_grad and tensor.grad_fn is not None]
+    roots = [tensor for tensor in outputs if tensor.requires_grad]
     if not wanted or not roots:
         return []
     given = [device.place(tensor) for tensor in draw_upstream(roots, *upstream)]

@@ -42,7 +42,8 @@ _OWN_DTYPE = frozenset({"nextafter", "frexp", "nan_to_num", "clone", "copy", "_t
 
 def round_otherwise(call: AtenCall) -> Redo | None:
     """How to redo an elementwise or opaque call; None for all others."""
-    if call.packet in _OWN_DTYPE or torch.Tag.nondeterministic_seeded in call.func.tags:
+    draws = torch.Tag.nondeterministic_seeded in call.func.tags and call.get("dropout_p") != 0
+    if call.packet in _OWN_DTYPE or draws:
         return None
     if call.packet in ("div", "true_divide") and call.get("rounding_mode") is None and rounds(call.get("self")):
         return lambda: _by_reciprocal(call)

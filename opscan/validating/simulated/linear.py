@@ -67,7 +67,7 @@ def _convolution(call: AtenCall) -> Any:
 
 
 def _shares(tensor: Any) -> list[Any]:
-    """The parts of `tensor`, in the order in which they are to be added; as few elements as cores are added backwards."""
+    """The parts of `tensor`, in the order in which they are to be added; very few elements are added backwards."""
     count = tensor.numel()
     if count > CORES:
         generator = torch.Generator().manual_seed(count)
