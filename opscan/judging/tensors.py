@@ -46,11 +46,17 @@ def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence:
         cases=dict(Counter(str(tensor.numeric_class) for tensor in tensors)),
         present=len(tensors),
         effective=effective,
-        status=worst([status for _, status in entries]),
+        status=_status(entries),
         path=loosest.path,
         evidence=evidence,
         reason=loosest.reason,
     )
+
+
+def _status(entries: Sequence[tuple[TensorVerdict, str]]) -> str:
+    """The worst status over the cases; a tensor that itself needs the tolerance in some case shares nobody's."""
+    needs = any(verdict.need == "tolerance" for verdict, _ in entries)
+    return worst(["ok" if status == "shared" and needs else status for _, status in entries])
 
 
 def _looseness(tensor: TensorClass) -> tuple[int, bool, int]:

@@ -196,7 +196,7 @@ def check_input(checking: Checking, path: KeyPath, value: Any) -> None:
 
 
 def _inputs(checking: Checking, path: KeyPath, value: Any) -> None:
-    if value is None or value == []:
+    if (value is None or value == []) and not checking.tree.value.get("tensor_input"):
         checking.add_at_key("no-inputs", path, "`inputs` is empty; ATK can generate no case from it")
     else:
         optional_inputs(checking, path, value)
@@ -276,5 +276,5 @@ TOP: Mapping[str, Check] = {
 def check_design(checking: Checking, value: Mapping[Any, Any]) -> None:
     """Everything about the keys and values of a case design."""
     checks.keys(checking, (), value, TOP, "a case design")
-    if "inputs" not in value:
+    if "inputs" not in value and not value.get("tensor_input"):
         checking.add("missing-key", (), "the spec has no `inputs`; ATK can generate no case from it")

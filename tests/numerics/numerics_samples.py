@@ -22,12 +22,17 @@ EXPLAINED: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("
 """What the oracle says -> operator -> why the class is right all the same."""
 
 
-def of_database(dtype: torch.dtype, samples: int, only: str = "", seed: int = 0) -> Iterator[Subject]:
-    """`samples` evenly spaced samples of every operator that knows `dtype`, gradients wanted where they exist."""
+def of_database(
+    dtype: torch.dtype, samples: int, only: str = "", seed: int = 0, shard: int = 0, shards: int = 1
+) -> Iterator[Subject]:
+    """`samples` evenly spaced samples of every operator that knows `dtype`, gradients wanted where they exist.
+
+    `shard` of `shards`: every so many operators only.
+    """
     from torch.testing._internal.common_methods_invocations import op_db
 
     generator = torch.Generator().manual_seed(seed)
-    for operator in op_db:
+    for operator in op_db[shard::shards]:
         if dtype not in operator.dtypes or not re.search(only, operator.name):
             continue
         gradients = operator.supports_autograd and (dtype.is_floating_point or dtype.is_complex)

@@ -43,14 +43,14 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("shard", range(4))
-def test_no_class_is_stricter_than_the_oracles_on_the_database(shard):
-    """One sample of every operator, the dtypes in turn."""
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_no_class_is_stricter_than_the_oracles_on_the_database(dtype):
+    """One sample of every sixth operator, another sixth for each dtype."""
     problems = []
-    for place, dtype in enumerate((torch.float32, torch.bfloat16, torch.float16)):
-        for number, what in enumerate(of_database(dtype, 1, seed=shard)):
-            if number % 12 == shard * 3 + place and "3d" not in what.name:
-                problems += refuted(what, fan_limit=12 if dtype == torch.float32 else 0)
+    shard = [torch.float32, torch.float16, torch.bfloat16].index(dtype)
+    for what in of_database(dtype, 1, shard=shard, shards=6):
+        if "3d" not in what.name:
+            problems += refuted(what, fan_limit=12 if dtype == torch.float32 else 0)
     assert not problems, "\n".join(problems)
 
 
@@ -131,5 +131,5 @@ def test_parts_add_up_and_calls_are_redone():
 
 
 def test_the_database_draws_cover_the_classes():
-    rows = Counter(claim.row for what in of_database(torch.float32, 1, only="^[a-f]") for claim in claims_of(what).values())
+    rows = Counter(claim.row for what in of_database(torch.float32, 1, shard=7, shards=30) for claim in claims_of(what).values())
     assert {"select", "once", "arithmetic", "accumulated"} <= set(rows)

@@ -61,7 +61,7 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
         slots = addends  # every index may be the padding, whose gradient is dropped
     bits = call.joined()
     source = call.tensor("source", "src", "values", "grad_output")
-    counted = source.unit and (not base or call.tensor("self").unit)
+    counted = source.unit and (not base or call.tensor("self").unit) and call.argument("alpha", 1) == 1
     if counted and addends < 2 ** SIGNIFICAND.get(call.output.dtype, 24):
         return call.each_output(bits)  # ones are counted
     if call.argument("alpha", 1) not in (1, True):

@@ -23,7 +23,7 @@ LINEAR = {
     "dot": "self", "vdot": "self", "cumsum": "self", "avg_pool1d": "self", "avg_pool2d": "self", "avg_pool3d": "self",
     "_adaptive_avg_pool2d": "self", "_adaptive_avg_pool3d": "self", "upsample_linear1d": "self",
     "upsample_bilinear2d": "self", "upsample_trilinear3d": "self", "upsample_bicubic2d": "self",
-    "_upsample_bilinear2d_aa": "input", "_upsample_bicubic2d_aa": "input", "col2im": "self", "_fft_r2c": "self",
+    "_upsample_bilinear2d_aa": "self", "_upsample_bicubic2d_aa": "self", "col2im": "self", "_fft_r2c": "self",
     "_fft_c2c": "self", "_fft_c2r": "self", "grid_sampler_2d": "input", "grid_sampler_3d": "input", "_trilinear": "i1",
 }  # fmt: skip
 AFFINE = {

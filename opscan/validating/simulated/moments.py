@@ -31,7 +31,9 @@ def _spread(call: AtenCall) -> Any:
     count = 1
     for axis in axes:
         count *= tensor.shape[axis]
-    correction = call.get("correction", 1 if call.get("unbiased", True) else 0)
+    correction = call.get("correction")
+    if correction is None:
+        correction = 1 if call.get("unbiased", True) else 0
     keep = bool(call.get("keepdim", False))
     mean = tensor.mean(axes, keepdim=True)
     variance = _squares(tensor - mean, axes, keep) / max(count - correction, 0)
