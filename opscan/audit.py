@@ -113,8 +113,7 @@ class _Run:
         from opscan import editing  # only where there is something to mend: a clean run is the hook's usual one
 
         edit = editing.replace_acc(spec, judged.proposal)
-        findings = [_with_edit(finding, edit) for finding in findings]
-        return replace(judged.report, diff=_diff(shown, spec.source, findings)), findings
+        return judged.report, [_with_edit(finding, edit) for finding in findings]
 
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
         from opscan.judging.casefiles import judge_case_file
@@ -122,8 +121,7 @@ class _Run:
         owner = self._catalog.owner(case_file)
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
         judged = judge_case_file(case_file, shown, served, self._classifier.classify, self._judge)
-        findings = _place_problems(case_file, judged.problems)
-        return replace(judged.report, diff=_diff(shown, case_file.source, findings)), findings
+        return judged.report, _place_problems(case_file, judged.problems)
 
     def _other(self, file: NodeFile | Plugin | RunScript | Unread, shown: str, broken: bool) -> FileReport:
         kind = file.kind if isinstance(file, Unread) else KINDS[type(file)]
@@ -188,13 +186,25 @@ def _place_problems(case_file: CaseFile, problems: Sequence[CaseProblem]) -> lis
     return findings
 
 
+def with_diffs(audited: Audited) -> Audit:
+    """The audit with each file's edits as a diff: only reports that show diffs pay for verifying them."""
+    by_file: dict[str, list[Finding]] = {}
+    for finding in audited.audit.findings:
+        if finding.edits:
+            by_file.setdefault(finding.path, []).append(finding)
+    files = tuple(
+        replace(report, diff=_diff(report.path, audited.sources[report.path], by_file[report.path]))
+        if report.path in by_file
+        else report
+        for report in audited.audit.files
+    )
+    return replace(audited.audit, files=files)
+
+
 def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
-    edits = unique_edits(findings)
-    if not edits:
-        return ""
     from opscan import editing
 
-    edited = editing.apply_edits(source, edits)
+    edited = editing.apply_edits(source, unique_edits(findings))
     return editing.unified_diff(shown, editing.with_bom(source, source.text), editing.with_bom(source, edited.text))
 
 

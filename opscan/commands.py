@@ -6,11 +6,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from opscan.config import Settings
-from opscan.model import Audit, Finding
+from opscan.model import Finding
+
+if TYPE_CHECKING:
+    from opscan.audit import Audited
 
 _RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
 
@@ -20,11 +24,11 @@ def run_audit(
 ) -> int:
     """Audit, report, and return 1 if a finding is at or above `settings.fail_on`."""
     audited = _audit(paths, settings)
-    _emit(audited.audit, form, output, per_case=per_case)
+    _emit(audited, form, output, per_case=per_case)
     return _exit_code(audited.audit.findings, settings)
 
 
-def _audit(paths: Sequence[Path], settings: Settings):  # type: ignore[no-untyped-def]
+def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
     from opscan.audit import audit_paths
 
     try:
@@ -46,12 +50,14 @@ def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
     return any(_RANK[finding.severity] >= _RANK[settings.fail_on] for finding in findings)
 
 
-def _emit(audit: Audit, form: str | None, output: Path | None, *, per_case: bool) -> None:
+def _emit(audited: Audited, form: str | None, output: Path | None, *, per_case: bool) -> None:
+    from opscan.audit import with_diffs
     from opscan.reporting import render
 
     terminal = output is None and sys.stdout.isatty()
-    chosen = form or ("full" if terminal and len(audit.files) == 1 else "concise")
+    chosen = form or ("full" if terminal and len(audited.audit.files) == 1 else "concise")
     width = shutil.get_terminal_size((100, 24)).columns
+    audit = with_diffs(audited) if chosen in ("full", "html", "markdown") else audited.audit
     _put(render(audit, chosen, color=terminal, width=width, per_case=per_case), output)
 
 

@@ -76,7 +76,7 @@ def _reference(trial: Trial, calls: list[Call], seed: int) -> Reference:
     """Draw integers closer and closer to what the operator accepts. Raises the first refusal."""
     first: Refused | None = None
     for call in calls:
-        for below in index_bounds(call.binding):
+        for below in index_bounds(call.binding, call.operator.name):
             inputs = draw_inputs(call.binding, call.operator.name, seed, below)
             try:
                 tensors = run(call, inputs, (trial.upstream, seed + _UPSTREAM_SEED), CPU)

@@ -84,7 +84,7 @@ LINEAR = {
     "upsample_linear1d": "self", "upsample_trilinear3d": "self", "upsample_bicubic2d": "self",
     "_upsample_bilinear2d_aa": "input", "_upsample_bicubic2d_aa": "input", "col2im": "self", "unfold_backward": "grad_in",
     "_fft_r2c": "self", "_fft_c2c": "self", "_fft_c2r": "self", "grid_sampler_2d": "input", "grid_sampler_3d": "input",
-    "nll_loss_forward": "self", "nll_loss2d_forward": "self", "_trilinear": "i1", "linalg_householder_product": None,
+    "nll_loss_forward": "self", "nll_loss2d_forward": "self", "_trilinear": "i1", "_embedding_bag": "weight",
 }  # fmt: skip
 """Calls that are linear in one argument; every `*_backward` is linear in its upstream gradient as well."""
 UPSTREAM = ("grad_output", "grad", "grad_out", "out_grad", "grad_y", "grad_in")
@@ -95,7 +95,8 @@ AFFINE = {
     "convolution": ("bias", "input"),
 }  # fmt: skip
 """Calls that add one argument to something that is linear in another one."""
-SYMMETRIC = frozenset({"prod", "var", "std", "var_mean", "std_mean", "linalg_vector_norm", "norm", "logsumexp"})
+SYMMETRIC = frozenset({"prod", "linalg_vector_norm", "norm", "logsumexp"})
+MOMENTS = frozenset({"var", "std", "var_mean", "std_mean"})
 EQUIVARIANT = frozenset({"_softmax", "_log_softmax", "_safe_softmax"})
 PAIRED = frozenset({
     "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
@@ -127,12 +128,18 @@ class Reordered(TorchDispatchMode):
         linear = LINEAR.get(packet)
         if linear is None and packet.endswith(("_backward", "_backward_data", "_data")):
             linear = next((name for name in UPSTREAM if _rounds(arguments.get(name))), None)
+        if packet == "_embedding_bag" and arguments["mode"] == 2:
+            return None
+        if packet == "scatter_reduce" and arguments["reduce"] == "sum" and arguments["include_self"]:
+            return self._affine("self", "src", arguments)
         if linear and _rounds(arguments.get(linear)):
             return lambda call: add_up([call(**{linear: part}) for part in split(arguments[linear], self.order)])
         if packet in AFFINE and arguments.get("accumulate", True):
             return self._affine(*AFFINE[packet], arguments)
         if packet in SYMMETRIC and _rounds(arguments.get("self")) and arguments["self"].dim():
             return self._symmetric(arguments)
+        if packet in MOMENTS and _rounds(arguments["self"]) and not arguments["self"].is_complex():
+            return self._moments(packet, arguments)
         if packet in EQUIVARIANT and arguments["self"].dim():
             return self._equivariant(arguments)
         if packet == "native_layer_norm":
@@ -168,6 +175,30 @@ class Reordered(TorchDispatchMode):
         for axis in listed:
             tensor = tensor.index_select(axis, permutation(tensor.shape[axis], self.order))
         return lambda call: call(self=tensor)
+
+    def _moments(self, packet: str, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
+        """Two passes in the dtype of the data; the kernel itself accumulates in float64."""
+        tensor, axes = arguments["self"], arguments.get("dim")
+        listed = [axes] if isinstance(axes, int) else list(axes or range(tensor.dim()))
+        if not tensor.dim() or not tensor.numel():
+            return None
+        kept = [axis for axis in range(tensor.dim()) if axis not in [a % tensor.dim() for a in listed]]
+        rows = tensor.permute(*kept, *listed).reshape(*(tensor.shape[axis] for axis in kept), -1)
+        rows = rows.index_select(-1, permutation(rows.shape[-1], self.order))
+        correction = arguments.get("correction", 1)
+
+        def redo(call: Callable[..., Any]) -> Any:
+            result = call()
+            count = rows.shape[-1]
+            mean = add_up(rows.unbind(-1)) / count
+            spread = add_up(((rows - mean.unsqueeze(-1)) ** 2).unbind(-1))
+            spread = spread / max(count - (1 if correction is None else correction), 0)
+            spread = spread.sqrt() if packet.startswith("std") else spread
+            if isinstance(result, torch.Tensor):
+                return spread.reshape(result.shape)
+            return (spread.reshape(result[0].shape), mean.reshape(result[1].shape))
+
+        return redo
 
     def _equivariant(self, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any]:
         tensor, axis = arguments["self"], arguments["dim"]

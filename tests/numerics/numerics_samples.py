@@ -122,7 +122,7 @@ def _windows(d: Draw) -> Iterator[Subject]:
         yield subject("F.unfold", F.unfold, d.t(1, 2, h, w), kernel, dilation, padding, stride, label=label)
         yield subject("Tensor.unfold", torch.Tensor.unfold, d.t(h), 0, kernel, stride, label=label)
     for mode in ("constant", "reflect", "replicate", "circular"):
-        for pad in ((1, 1), (3, 2), (0, 2), (2, 2, 1, 3)):
+        for pad in ((1, 1), (3, 2), (0, 2), (5, 4), (2, 2, 1, 3)):
             yield subject("F.pad", F.pad, d.t(1, 2, h, w) if len(pad) == 4 else d.t(2, w), pad, mode, label=f"{mode}{pad}")
     for mode in ("nearest", "bilinear", "bicubic", "nearest-exact"):
         for size in ((h, w), (2 * h, 3 * w), (h + 1, w + 2), (3, 4), (h, 2 * w)):
@@ -153,6 +153,8 @@ def _indices(d: Draw) -> Iterator[Subject]:
             yield subject("torch.index_put", torch.index_put, d.t(rows, columns), [index], d.t(count, columns), accumulate, label=label)
         for reduce in ("sum", "mean", "prod", "amax"):
             yield subject("torch.scatter_reduce", torch.scatter_reduce, d.t(rows, columns), 0, wide, d.t(count, columns), reduce, label=label)
+        for mode in ("sum", "mean"):
+            yield subject("F.embedding_bag", F.embedding_bag, index.reshape(-1, 1), d.t(rows, columns), mode=mode, label=f"{label}{mode}")
         for mode in ("sum", "mean", "max"):
             yield subject("F.embedding_bag", F.embedding_bag, index.reshape(1, -1), d.t(rows, columns), mode=mode, label=f"{label}{mode}")
     yield subject("torch.masked_select", torch.masked_select, d.t(columns), d.mask(rows, columns))
@@ -204,7 +206,8 @@ def _copies(d: Draw) -> Iterator[Subject]:
             if name != "pow" or scalar > 0:
                 yield subject(f"torch.{name}", getattr(torch, name), d.positive(a, b), scalar, label=str(scalar))
         yield subject("torch.add", torch.add, d.t(a, b), d.t(a, b), alpha=scalar, label=f"alpha {scalar}")
-    for name in ("abs", "neg", "sign", "floor", "exp", "sqrt", "tanh", "reciprocal", "square", "trunc", "frac", "sgn", "deg2rad"):
+    for name in ("abs", "neg", "sign", "floor", "exp", "sqrt", "tanh", "reciprocal", "square", "trunc", "frac", "sgn", "deg2rad",
+                 "log", "rsqrt", "sigmoid", "sin", "cos"):
         yield subject(f"torch.{name}", getattr(torch, name), d.positive(a, b))
     yield subject("torch.cat", torch.cat, [d.t(a, b), d.t(a, b)])
     yield subject("torch.stack", torch.stack, [d.t(a, b), d.t(a, b)])
@@ -216,8 +219,28 @@ def _copies(d: Draw) -> Iterator[Subject]:
     yield subject("torch._foreach_norm", torch._foreach_norm, [d.t(a), d.t(b)])
 
 
+def _kernels(d: Draw) -> Iterator[Subject]:
+    """Backward kernels called as operators, as specs name them: no forward run has rounded their operands."""
+    a, b, aten = d.size(4), d.size(4), torch.ops.aten
+    for name in ("tanh_backward", "sigmoid_backward", "threshold_backward", "gelu_backward", "silu_backward"):
+        extra = (0.0,) if name.startswith("threshold") else ()
+        yield subject(name, getattr(aten, name), d.t(a, b).detach(), d.t(a, b).detach(), *extra)
+    for name in ("_softmax_backward_data", "_log_softmax_backward_data"):
+        yield subject(name, getattr(aten, name), d.t(a, b).detach(), d.t(a, b).detach(), 1, d.dtype)
+    yield subject("xlogy", torch.xlogy, d.positive(a, b), d.positive(a, b))
+    yield subject("dot", torch.dot, d.t(6 * a), d.t(6 * a))
+    yield subject("mv", torch.mv, d.t(a, 6 * b), d.t(6 * b))
+    yield subject("F.interpolate", F.interpolate, d.t(1, 2, a), 4 * a, None, "nearest", label="1d")
+    yield subject("F.interpolate", F.interpolate, d.t(1, 2, a), 3 * a, None, "linear", label="1d")
+    if d.dtype == torch.float32:
+        x, y = d.t(a, 5).detach(), d.t(b, 5).detach()
+        yield subject("_cdist_backward", aten._cdist_backward, d.t(a, b).detach(), x, y, 2.0, torch.cdist(x, y))
+        norm = (d.t(3, 4, b).detach(), d.t(3, 4, b).detach(), d.t(3, 2).detach(), d.positive(3, 2).detach(), d.t(4).detach())
+        yield subject("group_norm_backward", aten.native_group_norm_backward, *norm, 3, 4, b, 2, [True, True, True])
+
+
 def held_out(dtype: torch.dtype, seeds: Iterable[int] = (1, 2)) -> Iterator[Subject]:
     """Calls at sizes and attributes that took no part in writing the kinds table."""
     for seed in seeds:
-        for family in (_shapes, _windows, _indices, _layers, _copies):
+        for family in (_shapes, _windows, _indices, _layers, _copies, _kernels):
             yield from family(Draw(dtype, seed))

@@ -28,7 +28,7 @@ def _one_thread():
 
 
 def _on_cpu(call: Call, seed: int):
-    for below in index_bounds(call.binding):
+    for below in index_bounds(call.binding, call.operator.name):
         inputs = draw_inputs(call.binding, call.operator.name, seed, below)
         try:
             return inputs, run(call, inputs, ((-5.0, 5.0), seed + 99), CPU)

@@ -1,7 +1,7 @@
 """Calls that treat the elements along some axes alike: those axes are permuted before the call and put back after.
 
-Where ATen accumulates in float64 inside, no permutation shows in the rounded result, as on no device that does the same;
-those calls (`moments`) are written out in single precision instead.
+Where ATen accumulates in float64 inside, no permutation shows in the result; those calls (`moments`) are written
+out in single precision instead.
 """
 
 from __future__ import annotations

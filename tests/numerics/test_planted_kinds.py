@@ -1,0 +1,97 @@
+"""Plant a wrong kind for one ATen packet after the other: an oracle must refute it."""
+
+from collections import defaultdict
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="PyTorch's operator database needs expecttest")
+
+from numerics_claims import Claim, claims_of, contradiction  # noqa: E402
+from numerics_runs import Subject  # noqa: E402
+from numerics_samples import held_out, of_database  # noqa: E402
+from numerics_truth import Truth, observe  # noqa: E402
+from opscan.numerics import kinds  # noqa: E402
+
+ADDING = (
+    "sum nansum mean prod var std linalg_vector_norm logsumexp cumsum cumprod logcumsumexp _softmax _log_softmax "
+    "_softmax_backward_data _log_softmax_backward_data mm bmm addmm convolution convolution_backward scatter_add index_add "
+    "put index_put embedding_dense_backward scatter_reduce _embedding_bag _embedding_bag_backward avg_pool2d "
+    "_adaptive_avg_pool2d avg_pool2d_backward max_pool2d_with_indices_backward adaptive_max_pool2d_backward "
+    "_adaptive_avg_pool2d_backward reflection_pad1d_backward reflection_pad2d_backward replication_pad1d_backward "
+    "replication_pad2d_backward upsample_nearest2d_backward _upsample_nearest_exact2d_backward upsample_bilinear2d "
+    "upsample_bicubic2d upsample_bilinear2d_backward upsample_bicubic2d_backward col2im unfold_backward nll_loss_forward "
+    "mse_loss smooth_l1_loss huber_loss native_layer_norm native_layer_norm_backward native_batch_norm_backward "
+    "native_group_norm_backward mv dot addmv baddbmm addbmm trace _fft_c2c _fft_r2c upsample_linear1d "
+    "upsample_linear1d_backward upsample_trilinear3d upsample_nearest1d_backward avg_pool3d avg_pool3d_backward "
+    "grid_sampler_2d_backward _pdist_forward linalg_cross"
+).split()
+"""Packets that add up in an order a device may choose."""
+ROUNDING = (
+    "add sub rsub mul div pow reciprocal atan2 hypot log lerp addcmul exp rsqrt sqrt tanh tanh_backward gelu gelu_backward "
+    "silu silu_backward mish softplus hardswish elu elu_backward glu glu_backward leaky_relu leaky_relu_backward "
+    "_prelu_kernel mse_loss_backward smooth_l1_loss_backward huber_loss_backward nll_loss_backward deg2rad xlogy "
+    "_cdist_forward _cdist_backward _to_copy native_batch_norm native_group_norm sigmoid sin cos"
+).split()
+"""Packets that round each element on its own (or through opaque kernels)."""
+DATABASE = (
+    r"^(mv|dot|addmv|baddbmm|addbmm|trace|fft\.fft|fft\.rfft|nn\.functional\.(interpolate|avg_pool3d|grid_sample|pdist)"
+    r"|linalg\.cross|sigmoid|sin|cos)$"
+)
+TRIES = 10
+
+
+@pytest.fixture(scope="module")
+def pool() -> dict[str, list[Subject]]:
+    """Subjects by the packets that their traces pass: first those that pass little else, then by their extents."""
+    torch.set_num_threads(1)
+    found: dict[str, list[tuple[int, int, int, Subject]]] = defaultdict(list)
+    subjects = [*held_out(torch.float32, seeds=(3,)), *of_database(torch.float32, 6, only=DATABASE)]
+    for number, what in enumerate(subjects):
+        claims = [claim for claim in claims_of(what).values() if claim.path]
+        for packet in {op.split(".")[1].rstrip("_") for claim in claims for op in claim.path}:
+            length = min(len(claim.path) for claim in claims if any(f".{packet}" in op for op in claim.path))
+            found[packet].append((length, -max(claim.extent for claim in claims), number, what))
+    return {packet: [what for *_, what in sorted(entries, key=lambda e: e[:3])] for packet, entries in found.items()}
+
+
+@pytest.fixture(scope="module")
+def truths() -> dict[int, dict[str, Truth]]:
+    return {}
+
+
+def refuted(what: Subject, truths: dict[int, dict[str, Truth]]) -> bool:
+    if id(what) not in truths:
+        truths[id(what)] = observe(what, fan_limit=26)
+    seen = truths[id(what)]
+    claims: dict[str, Claim] = claims_of(what)
+    return any(contradiction(claims[name], truth) for name, truth in seen.items() if truth.numel)
+
+
+@pytest.mark.parametrize(
+    ("packet", "kind"),
+    [(p, "select") for p in (*ADDING, *ROUNDING)] + [(p, "arithmetic") for p in ADDING] + [("exp", "exact"), ("sum", "view")],
+)
+def test_a_wrong_kind_is_refuted(packet, kind, pool, truths, monkeypatch):
+    assert pool[packet], "no subject passes this packet"
+    planted = {**kinds.load_kinds(), packet: kind}
+    monkeypatch.setattr(kinds, "load_kinds", lambda: planted)
+    assert any(refuted(what, truths) for what in pool[packet][:TRIES])
+
+
+def test_the_right_kinds_are_not_refuted(pool, truths):
+    assert not [what.name for packet in ADDING[:8] for what in pool[packet][:2] if refuted(what, truths)]
+
+
+def test_a_packet_has_one_kind(tmp_path, monkeypatch):
+    (tmp_path / "a.yaml").write_text("select: {because: x, packets: [sum]}\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("exact: {because: x, packets: [sum]}\n", encoding="utf-8")
+    monkeypatch.setattr(kinds, "data_path", lambda *_: tmp_path)
+    with pytest.raises(ValueError, match="sum is exact here and select elsewhere"):
+        kinds.load_kinds.__wrapped__()
+
+
+def test_every_kind_has_a_rule():
+    from opscan.numerics.transfer import rule_of
+
+    assert not {kind for kind in kinds.load_kinds().values() if rule_of(kind) is None}
