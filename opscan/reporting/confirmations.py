@@ -20,7 +20,7 @@ VERDICTS: tuple[str, ...] = ("refuted", "not-shown", "skipped", "confirmed")
 SIMULATED = "SIMULATED device: shows order dependence, not NPU accuracy"
 
 _SCREEN = 40
-_HEAD = ("spec", "operator", "tensor", "class", "runs", "differ", "worst ULP", "with the broadcast removed", "verdict")
+_HEAD = ("tensor", "class", "runs", "differ", "worst ULP", "without the broadcast", "verdict")
 
 
 def write(confirmations: tuple[Confirmation, ...], format: str, device: str, look: Look) -> str:
@@ -30,14 +30,24 @@ def write(confirmations: tuple[Confirmation, ...], format: str, device: str, loo
         return dumps(confirmations_object(ordered, device))
     kept = ordered if format == "full" else _one_screen(ordered)
     lines = [strong(headline(device), look.color), ""]
-    if kept:
-        lines += [*table(_HEAD, [_row(one) for one in kept], width=look.width, color=look.color), ""]
-    for one in kept:
-        if one.reason and (format == "full" or one.verdict != "confirmed"):
-            lines += wrap(f"{one_word(one.path)}, {one_word(one.tensor)}: {one.reason}", look.width)
+    for (path, operator), group in _by_file(kept).items():
+        lines += [f"{strong(one_word(path), look.color)}  ({one_word(operator)})"]
+        lines += table(_HEAD, [_row(one) for one in group], width=look.width, color=look.color)
+        for one in group:
+            if one.reason and (format == "full" or one.verdict != "confirmed"):
+                lines += wrap(f"{one_word(one.tensor)}: {one.reason}", look.width)
+        lines.append("")
     if len(kept) < len(ordered):
         lines.append(f"and {digits(len(ordered) - len(kept))} more (use --format full)")
     return "\n".join([*lines, _summary(ordered, look)]) + "\n"
+
+
+def _by_file(confirmations: list[Confirmation]) -> dict[tuple[str, str], list[Confirmation]]:
+    """Files in the order of their worst tensor."""
+    groups: dict[tuple[str, str], list[Confirmation]] = {}
+    for one in confirmations:
+        groups.setdefault((one.path, one.operator), []).append(one)
+    return groups
 
 
 def headline(device: str) -> str:
@@ -80,8 +90,6 @@ def _row(one: Confirmation) -> list[Cell]:
     kind = one.numeric_class.value
     ran = one.runs > 0
     return [
-        Cell(one_word(one.path)),
-        Cell(one_word(one.operator)),
         Cell(one_word(one.tensor)),
         Cell(kind, kind),
         Cell(digits(one.runs)),

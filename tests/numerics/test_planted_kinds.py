@@ -27,6 +27,8 @@ ADDING = (
     "grid_sampler_2d_backward _pdist_forward linalg_cross"
 ).split()
 """Packets that add up in an order a device may choose."""
+SELDOM = frozenset({"adaptive_max_pool2d_backward"})
+"""Adaptive windows overlap by one element, so three gradients meet too seldom to be seen here."""
 ROUNDING = (
     "add sub rsub mul div pow reciprocal atan2 hypot log lerp addcmul exp rsqrt sqrt tanh tanh_backward gelu gelu_backward "
     "silu silu_backward mish softplus hardswish elu elu_backward glu glu_backward leaky_relu leaky_relu_backward "
@@ -38,7 +40,7 @@ DATABASE = (
     r"^(mv|dot|addmv|baddbmm|addbmm|trace|fft\.fft|fft\.rfft|nn\.functional\.(interpolate|avg_pool3d|grid_sample|pdist)"
     r"|linalg\.cross|sigmoid|sin|cos)$"
 )
-TRIES = 10
+TRIES = 24
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def truths() -> dict[int, dict[str, Truth]]:
 
 def refuted(what: Subject, truths: dict[int, dict[str, Truth]]) -> bool:
     if id(what) not in truths:
-        truths[id(what)] = observe(what, fan_limit=26)
+        truths[id(what)] = observe(what, fan_limit=36)
     seen = truths[id(what)]
     claims: dict[str, Claim] = claims_of(what)
     return any(contradiction(claims[name], truth) for name, truth in seen.items() if truth.numel)
@@ -70,7 +72,7 @@ def refuted(what: Subject, truths: dict[int, dict[str, Truth]]) -> bool:
 
 @pytest.mark.parametrize(
     ("packet", "kind"),
-    [(p, "select") for p in (*ADDING, *ROUNDING)] + [(p, "arithmetic") for p in ADDING] + [("exp", "exact"), ("sum", "view")],
+    [(p, "select") for p in (*ADDING, *ROUNDING)] + [(p, "arithmetic") for p in ADDING if p not in SELDOM] + [("exp", "exact"), ("sum", "view")],
 )
 def test_a_wrong_kind_is_refuted(packet, kind, pool, truths, monkeypatch):
     assert pool[packet], "no subject passes this packet"

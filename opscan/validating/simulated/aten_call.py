@@ -39,8 +39,7 @@ class AtenCall:
         """The result with some arguments replaced; nothing that the call writes is changed."""
         arguments = {**self.arguments, **changes}
         for name in self.written & arguments.keys():
-            if isinstance(arguments[name], torch.Tensor):
-                arguments[name] = arguments[name].clone()
+            arguments[name] = _copied(arguments[name])
         schema = self.func._schema.arguments
         positional = [arguments[each.name] for each in schema if not each.kwarg_only and each.name in arguments]
         named = {each.name: arguments[each.name] for each in schema if each.kwarg_only and each.name in arguments}
@@ -48,6 +47,12 @@ class AtenCall:
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.arguments.get(name, default)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(item) for item in value)
+    return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def rounds(value: Any) -> bool:

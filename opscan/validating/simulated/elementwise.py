@@ -47,7 +47,9 @@ def round_otherwise(call: AtenCall) -> Redo | None:
         return None
     if call.packet in ("div", "true_divide") and call.get("rounding_mode") is None and rounds(call.get("self")):
         return lambda: _by_reciprocal(call)
-    elementwise = torch.Tag.pointwise in call.func.tags or call.packet in UNTAGGED
+    elementwise = (
+        torch.Tag.pointwise in call.func.tags or call.packet in UNTAGGED or call.packet.startswith("_foreach_")
+    )
     opaque = call.packet.startswith(OPAQUE) and not call.packet.endswith(("_backward", "_norm"))
     if not elementwise and not opaque:
         return None
