@@ -8,6 +8,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import contextlib
 import logging
+import math
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
@@ -21,6 +22,9 @@ from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.bits import Bits
 from opscan.numerics.operators import Operator
 from opscan.numerics.tracer import Tracer
+
+_LARGEST_TOTAL = 1 << 22
+"""Bound for the sum of an integer input that is drawn: counts and repeats become output elements."""
 
 Traced = tuple[str, str, "TensorArgument | None", Any, Bits]
 """(name of the compared tensor, role, the argument it belongs to, the tensor, its bits)."""
@@ -66,7 +70,7 @@ def trace(operator: Operator, binding: Binding, mutated: int | None, *, real: bo
         except NotImplementedError as problem:
             raise (Refused if real else NeedsData)(_first_line(problem)) from None
         except Exception as problem:
-            if not real and "DataDependent" in type(problem).__name__:
+            if "DataDependent" in type(problem).__name__ or "can't allocate memory" in str(problem):
                 raise NeedsData(_first_line(problem)) from None
             raise Refused(_first_line(problem)) from None
 
@@ -93,7 +97,7 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, real: bool) 
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
         result = operator.call(*args, **kwargs)
-    outputs = _outputs(operator, result, args, mutated, binding)
+    outputs = _outputs(operator, result, args, kwargs, mutated, binding)
     compared: list[Traced] = [(name, "output", None, tensor, tracer.bits_of(tensor)) for name, tensor in outputs]
     compared += _backward(tracer, [tensor for _, tensor in outputs], leaves, real)
     return compared
@@ -109,13 +113,14 @@ def _without_leaves(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any],
 
 
 def _outputs(
-    operator: Operator, result: Any, args: list[Any], mutated: int | None, binding: Binding
+    operator: Operator, result: Any, args: list[Any], kwargs: dict[str, Any], mutated: int | None, binding: Binding
 ) -> list[tuple[str, Any]]:
-    if mutated is not None and mutated < len(args) and isinstance(args[mutated], torch.Tensor):
-        label = binding.args[mutated].label if isinstance(binding.args[mutated], TensorArgument) else f"#{mutated}"
-        return [(f"output:0({label})", args[mutated])]
-    if operator.in_place and binding.args:
-        changed = list(zip(_tensors([binding.args[0]], TensorArgument), _tensors([args[0]]), strict=True))
+    everything, described = [*args, *kwargs.values()], [*binding.args, *binding.kwargs.values()]
+    if mutated is not None and mutated < len(everything) and isinstance(everything[mutated], torch.Tensor):
+        label = described[mutated].label if isinstance(described[mutated], TensorArgument) else f"#{mutated}"
+        return [(f"output:0({label})", everything[mutated])]
+    if operator.in_place and described:
+        changed = list(zip(_tensors(described[:1], TensorArgument), _tensors(everything[:1]), strict=True))
         return [(f"output:{position}({given.label})", tensor) for position, (given, tensor) in enumerate(changed)]
     return [(f"output:{position}", tensor) for position, tensor in enumerate(_tensors(result))]
 
@@ -156,6 +161,7 @@ def _make(argument: TensorArgument, generator: Any) -> Any:
     if dtype == torch.bool:
         return torch.rand(argument.shape, generator=generator) > 0.5
     low, high = _whole_range(argument.values)
+    high = max(low, min(high, low + max(_LARGEST_TOTAL // max(math.prod(argument.shape), 1), 16)))
     return torch.randint(low, high + 1, argument.shape, generator=generator).to(dtype)
 
 

@@ -255,8 +255,10 @@ class Reordered(TorchDispatchMode):
 
 
 def _rounds(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.layout == torch.strided and (
-        value.dtype.is_floating_point or value.dtype.is_complex
+    return (
+        isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and (value.dtype.is_floating_point or value.dtype.is_complex)
     )
 
 

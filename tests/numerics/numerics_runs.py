@@ -77,7 +77,9 @@ def of_sample(operator: Any, sample: Any, label: str, generator: torch.Generator
         for leaf in leaves
     ]
     name = operator.name + (f".{operator.variant_test_name}" if operator.variant_test_name else "")
-    return Subject(name, operator.op, tuple(fresh), structure, sample.output_process_fn_grad or (lambda out: out), label)
+    return Subject(
+        name, operator.op, tuple(fresh), structure, sample.output_process_fn_grad or (lambda out: out), label
+    )
 
 
 def run(
@@ -149,9 +151,11 @@ def _held(tensor: torch.Tensor) -> torch.Tensor:
 
 def parts_of(tensor: torch.Tensor) -> torch.Tensor:
     """Real and imaginary parts side by side."""
-    return torch.view_as_real(tensor.to(torch.complex64) if tensor.dtype == torch.complex32 else tensor) if (
-        tensor.is_complex()
-    ) else tensor
+    return (
+        torch.view_as_real(tensor.to(torch.complex64) if tensor.dtype == torch.complex32 else tensor)
+        if (tensor.is_complex())
+        else tensor
+    )
 
 
 def differing(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -115,7 +115,9 @@ def _look_at_order(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
     for name, truth in truths.items():
         if name not in given.tensors:
             continue
-        truth.order = any(not same(given.tensors[name], other.tensors[name]) for other in others if name in other.tensors)
+        truth.order = any(
+            not same(given.tensors[name], other.tensors[name]) for other in others if name in other.tensors
+        )
         truth.moved = not same(given.tensors[name], first.tensors[name])
 
 

@@ -100,13 +100,17 @@ def report(rows: list[dict[str, Any]], skipped: Counter[str], seconds: float) ->
     print(f"{'':14}" + "".join(f"{column:>9}" for column in COLUMNS))
     for row in ROWS:
         print(f"{row:14}" + "".join(f"{counts[row, column]:9}" for column in COLUMNS))
-    kinds = Counter((row["contradiction"], row["operator"]) for row in live if row["contradiction"] and not row["explained"])
+    kinds = Counter(
+        (row["contradiction"], row["operator"]) for row in live if row["contradiction"] and not row["explained"]
+    )
     for (found, operator), count in sorted(kinds.items()):
         print(f"CONTRADICTED {count:4} {operator}: {found}")
     explained = Counter(row["contradiction"] for row in live if row["explained"])
     for found, count in explained.items():
         print(f"explained {count}: {found}")
-    over = Counter(row["operator"] for row in live if row["claim"] in ("arithmetic", "accumulated") and row["truth"] == "exact")
+    over = Counter(
+        row["operator"] for row in live if row["claim"] in ("arithmetic", "accumulated") and row["truth"] == "exact"
+    )
     print(f"over-called though exact: {sum(over.values())}: {over.most_common(40)}")
     print(f"skipped: {sum(skipped.values())}: {skipped.most_common(30)}")
 

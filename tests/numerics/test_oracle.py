@@ -131,5 +131,7 @@ def test_parts_add_up_and_calls_are_redone():
 
 
 def test_the_database_draws_cover_the_classes():
-    rows = Counter(claim.row for what in of_database(torch.float32, 1, shard=7, shards=30) for claim in claims_of(what).values())
+    rows = Counter(
+        claim.row for what in of_database(torch.float32, 1, shard=7, shards=30) for claim in claims_of(what).values()
+    )
     assert {"select", "once", "arithmetic", "accumulated"} <= set(rows)
