@@ -150,7 +150,10 @@ def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
         return "manual"
     if any(verdict.case.acc != spec.acc for verdict in unit.verdicts):
         return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
-    shapes_matter = any("shapes" in v.tensor.depends_on for case in unit.verdicts for v in case.tensors)
+    several = sum(given.kind.startswith("tensor") for given in (*spec.inputs, *spec.method_inputs)) > 1
+    shapes_matter = (spec.backward and several) or any(
+        "shapes" in verdict.tensor.depends_on for case in unit.verdicts for verdict in case.tensors
+    )  # a gradient that was never broadcast does not show that it could have been
     tightens = all(standard == "value-equal" for standard in unit.recommendation.standards.values())
     certain = evidence.certain and (not tightens or evidence.complete or not shapes_matter)
     unsure = any(not v.effective.known for case in unit.verdicts for v in case.tensors)

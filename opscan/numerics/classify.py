@@ -12,8 +12,8 @@ from typing import Any
 
 from opscan.model import Case, Classification, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
-from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.bits import Bits, Level
+from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.operators import Operator, resolve
 
 REAL_ELEMENTS = 1 << 20

@@ -75,16 +75,18 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         written = [arguments[name] for name in _written(func) if arguments.get(name) is not None]
         returned = list(result) if isinstance(result, (list, tuple)) else [result]
         if func._schema.name.split("::")[1].startswith("_foreach_"):
-            self._foreach(func, arguments, returned or written)
+            self._foreach(func, arguments, returned, written)
             return result
         targets = list(_flat(returned)) or list(_flat(written))
         inputs = {name: value for name, value in arguments.items() if not _is_out(func, name)}
         self._record(func, inputs, targets, [tensor for tensor in _flat(written) if tensor is not None])
         return result
 
-    def _foreach(self, func: Any, arguments: Mapping[str, Any], returned: Sequence[Any]) -> None:
-        """A list operator is its single operator on each member."""
-        members = returned[0] if returned and isinstance(returned[0], (list, tuple)) else returned
+    def _foreach(
+        self, func: Any, arguments: Mapping[str, Any], returned: Sequence[Any], written: Sequence[Any]
+    ) -> None:
+        """A list operator is its single operator on each member; in place it returns nothing and writes its first list."""
+        members = [tensor for tensor in _flat(written[:1] or returned) if tensor is not None]
         for position, output in enumerate(members):
             single = {
                 {"scalar": "other", "scalars": "other"}.get(name, name): value[position]
@@ -92,7 +94,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 else value
                 for name, value in arguments.items()
             }
-            self._record(func, single, [output], [], packet=_packet(func).removeprefix("_foreach_"))
+            self._record(
+                func, single, [output], [output] if written else [], packet=_packet(func).removeprefix("_foreach_")
+            )
 
     def _record(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from numerics_runs import Subject, run
 from numerics_truth import Truth
+
 from opscan.model import NumericClass
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.tracer import Tracer, class_of

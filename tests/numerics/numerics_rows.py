@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from opscan.model import Case, CaseInput, TensorClass
 
 _TENSOR = re.compile(r"(\w+)\[([\d,]*)\](?: (nograd|-?\d+\.\.-?\d+))?")

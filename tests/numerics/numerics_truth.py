@@ -40,7 +40,7 @@ class Truth:
     def column(self) -> str:
         if self.random:
             return "random"
-        if self.order or self.split or (self.fan or 0) >= 3 and self.exact is not True:
+        if self.order or self.split or ((self.fan or 0) >= 3 and self.exact is not True):
             return "order"
         if self.exact is None:
             return "unseen"

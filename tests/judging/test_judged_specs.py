@@ -1,0 +1,168 @@
+"""Statuses and fix labels of whole specs, with the classes given: judging is tested without tracing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opscan.judging import Judge
+from opscan.judging.casefiles import judge_case_file
+from opscan.judging.specs import judge_spec
+from opscan.model import (
+    Case,
+    CaseFile,
+    CaseInput,
+    Choices,
+    Classification,
+    Evidence,
+    NumericClass,
+    Source,
+    Spec,
+    SpecInput,
+    TensorClass,
+)
+
+COPY, ROUND = NumericClass.SELECT_ONLY, NumericClass.ARITHMETIC
+BROADCAST, SUM = NumericClass.BROADCAST_REDUCED, NumericClass.ACCUMULATED
+RANDOM, UNKNOWN = NumericClass.RANDOM, NumericClass.UNKNOWN
+JUDGE = Judge("26.8.8", (-5.0, 5.0), 0.01)
+TIGHT = {"mixed_tolerance_bm": {"fp32_rtol": 1e-4, "fp32_atol": 1e-4, "fp32_required_matched_ratio": 0.9999}}
+
+
+def tensor(
+    kind: NumericClass, name: str = "output:0", dtype: str = "fp32", extent: int = 1, **more: Any
+) -> TensorClass:
+    cause = {BROADCAST: "broadcast", SUM: "reduction"}.get(kind)
+    role = "gradient" if name.startswith("grad") else "output"
+    return TensorClass(name, role, dtype, (8,), kind, extent=extent, cause=cause, **more)
+
+
+def judged(
+    acc: Any,
+    tensors: Sequence[TensorClass],
+    *,
+    evidence: str = "cases",
+    certain: bool = True,
+    complete: bool = True,
+    basis: str = "golden",
+    scenarios: tuple[str, ...] = ("accuracy",),
+    spec_fields: dict[str, Any] | None = None,
+) -> Any:
+    given = SpecInput("input", "tensor", dtypes=Choices(("fp32",)))
+    source = Source(Path("spec.yaml"), "name: torch.x\n")
+    spec = Spec(source, "torch.x", (given,), acc, **(spec_fields or {}))
+    case = Case(0, 0, "torch.x", (CaseInput("input", "tensor", "fp32", (8,), [-5, 5]),), acc)
+    shapes = Evidence(evidence, (case,), certain, complete)
+    return judge_spec(spec, "spec.yaml", shapes, scenarios, lambda _: Classification(tuple(tensors), basis), JUDGE)
+
+
+ONCE = {"correctly_rounded": True}
+STATUSES: list[tuple[str, Any, list[TensorClass], str]] = [
+    ("copy under equal", "equal", [tensor(COPY)], "ok"),
+    ("copy under a tolerance", "single_bm", [tensor(COPY)], "too-loose"),
+    ("copy under default", "default", [tensor(COPY)], "too-loose"),
+    ("copy that ties decide", "single_bm", [tensor(COPY, depends_on=("values",))], "ok"),
+    ("rounding under equal", "equal", [tensor(ROUND)], "too-strict"),
+    ("rounded once under equal", "equal", [tensor(ROUND, **ONCE)], "ok"),
+    ("rounded once under a tolerance", "single_bm", [tensor(ROUND, **ONCE)], "ok"),
+    ("rounding under a tolerance", TIGHT, [tensor(ROUND)], "ok"),
+    ("rounding under default", "default", [tensor(ROUND)], "ambiguous"),
+    ("rounding under no standard", None, [tensor(ROUND)], "ambiguous"),
+    ("sum under equal", "equal", [tensor(SUM, extent=64)], "too-strict"),
+    ("sum under a tolerance", TIGHT, [tensor(SUM, extent=64)], "ok"),
+    ("long sum under a tight tolerance", TIGHT, [tensor(SUM, extent=1 << 20)], "too-strict"),
+    ("broadcast under md5", "md5", [tensor(BROADCAST, extent=64)], "too-strict"),
+    ("int32 copy under a tolerance", "single_bm", [tensor(COPY, dtype="int32")], "ok"),
+    ("int8 copy under a tolerance", "single_bm", [tensor(COPY, dtype="int8")], "too-loose"),
+    ("bool under default", "default", [tensor(COPY, dtype="bool")], "ok"),
+    ("fp64 sum: no edit can mend it", TIGHT, [tensor(SUM, dtype="fp64", extent=64)], "ok"),
+    ("random", "equal", [tensor(RANDOM)], "unknown"),
+    ("unknown", "equal", [tensor(UNKNOWN)], "unknown"),
+    ("one unknown beside a copy", "equal", [tensor(UNKNOWN), tensor(COPY, "grad:x")], "unknown"),
+    ("comparator that does not exist", "equals", [tensor(COPY)], "invalid"),
+    ("keyword that crashes", {"mixed_tolerance_bm": {"fp32_rtoll": 1.0}}, [tensor(ROUND)], "invalid"),
+]
+
+
+@pytest.mark.parametrize(("acc", "tensors", "status"), [row[1:] for row in STATUSES], ids=[row[0] for row in STATUSES])
+def test_status(acc: Any, tensors: list[TensorClass], status: str) -> None:
+    assert judged(acc, tensors).report.status == status
+
+
+def test_the_loosest_decides_and_the_rest_shares() -> None:
+    result = judged(TIGHT, [tensor(COPY), tensor(BROADCAST, "grad:other", extent=64)])
+    assert [t.status for t in result.report.tensors] == ["shared", "ok"]
+    assert result.report.status == "ok"
+    assert [(f.name, f.severity) for f in result.findings] == [("standard-shared", "info")]
+    assert "`grad:other`" in result.findings[0].message
+
+
+def test_the_finding_says_which_gradient_forced_it_and_what_fits() -> None:
+    result = judged("equal", [tensor(COPY), tensor(BROADCAST, "grad:other", extent=64)])
+    message = result.findings[0].message
+    assert "the gradient of `other` sums up to 64 addends because it was broadcast in 1 of 1 cases" in message
+    assert "double-ten-thousandth" in message
+    assert result.proposal["mixed_tolerance_bm"]["fp32_atol"] == 1e-4
+
+
+LABELS: list[tuple[str, dict[str, Any], str]] = [
+    ("certain", {}, "safe"),
+    ("declared but not certain", {"certain": False}, "unsafe"),
+    ("taken from a name", {"basis": "name"}, "unsafe"),
+    ("read in a plugin", {"basis": "plugin"}, "safe"),
+]
+
+
+@pytest.mark.parametrize(("fields", "label"), [row[1:] for row in LABELS], ids=[row[0] for row in LABELS])
+def test_fix_label(fields: dict[str, Any], label: str) -> None:
+    result = judged("equal", [tensor(BROADCAST, "grad:other", extent=64)], **fields)
+    assert result.findings[0].fix == label
+    assert result.findings[0].severity == ("warning" if fields.get("basis") == "name" else "error")
+
+
+def test_tightening_needs_all_shapes_where_shapes_decide() -> None:
+    copies = [tensor(COPY, depends_on=("shapes",))]
+    assert judged("single_bm", copies, complete=False).findings[0].fix == "unsafe"
+    assert judged("single_bm", copies, complete=True).findings[0].fix == "safe"
+    assert judged("single_bm", [tensor(COPY)], complete=False).findings[0].fix == "safe"
+    two = SpecInput("input", "tensor", dtypes=Choices(("fp32",)))
+    several = {"backward": True, "method_inputs": (two,)}
+    assert judged("single_bm", [tensor(COPY)], complete=False, spec_fields=several).findings[0].fix == "unsafe"
+
+
+def test_a_determinism_spec_is_not_relaxed() -> None:
+    result = judged("equal", [tensor(SUM, extent=64)], scenarios=("determinism",))
+    assert (result.report.status, result.findings) == ("ok", ())
+    assert "bitwise" in result.report.reason
+
+
+def test_scattered_sums_are_noted_in_a_determinism_spec() -> None:
+    scattered = TensorClass("grad:w", "gradient", "fp32", (8,), SUM, extent=64, cause="scatter")
+    result = judged("equal", [scattered], scenarios=("determinism",))
+    assert [f.name for f in result.findings] == ["scatter-determinism"]
+
+
+def test_a_memory_spec_compares_nothing() -> None:
+    assert judged("equal", [tensor(SUM, extent=64)], scenarios=("memory",)).report.status == "ok"
+
+
+def test_where_no_standard_is_adequate_it_says_what_would_help() -> None:
+    result = judged("equal", [tensor(SUM, extent=1 << 40)])
+    assert result.findings[0].fix == "manual"
+    assert "fewer addends" in result.findings[0].message
+
+
+def test_cases_are_judged_one_by_one() -> None:
+    given = (CaseInput("input", "tensor", "fp32", (8,), [-5, 5]),)
+    cases = tuple(Case(index, index, "torch.x", given, "equal") for index in range(3))
+    answers = [tensor(BROADCAST, extent=64), tensor(COPY), tensor(BROADCAST, extent=4)]
+    case_file = CaseFile(Source(Path("all_x.json"), "[]"), cases)
+    result = judge_case_file(
+        case_file, "all_x.json", ("accuracy",), lambda case: Classification((answers[case.index],), "golden"), JUDGE
+    )
+    assert result.report.verdicts == {"too-strict": 2, "ok": 1}
+    assert [problem.indices for problem in result.problems] == [(0, 2)]
+    assert result.problems[0].finding.count == 2
