@@ -121,10 +121,13 @@ def run_validate(
     from opscan.reporting import render_confirmations
     from opscan.validating import DeviceMissing, validate_paths
 
+    for path in paths:
+        if not path.exists():
+            raise click.ClickException(f"no such file or folder: {path}")
     try:
         confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
     except DeviceMissing as problem:
-        raise click.UsageError(str(problem)) from None
+        raise click.ClickException(str(problem)) from None
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     _put(render_confirmations(confirmations, form or "full", device, color=terminal, width=width), output)

@@ -39,6 +39,7 @@ class Bits:
     uninitialised: bool = False
 
 
+PLAIN = Bits()
 CONST = Bits(Level.CONST)
 UNINITIALISED = Bits(Level.CONST, uninitialised=True)
 

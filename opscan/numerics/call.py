@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opscan.numerics.bits import Bits, join
+from opscan.numerics.bits import PLAIN, Bits, join
 
 SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Bits of the significand, the hidden one included."""
@@ -23,7 +23,7 @@ class Operand:
 
     shape: tuple[int, ...]
     dtype: str
-    bits: Bits = Bits()
+    bits: Bits = PLAIN
     zero: bool = False
     unit: bool = False
     region: Region | None = None

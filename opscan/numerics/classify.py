@@ -24,7 +24,7 @@ _BUILT_IN = ("function", "aclnn_function", "kernel_function", "triton_function")
 
 
 def basis_of(case: Case) -> str:
-    """`golden` where ATK evaluates the name itself, else `name`: the golden is in a plugin and the name only says so."""
+    """`golden` where ATK evaluates the name itself, else `name`: the golden is in a plugin, taken at its name."""
     return "golden" if case.api_type in _BUILT_IN and case.api in ("pytorch", None) else "name"
 
 

@@ -49,7 +49,7 @@ _PREFIXES = {"torch.special": "special_", "torch.linalg": "linalg_", "torch.fft"
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`call` takes the receiver first where `method`; `parameters` are the names users know, as far as they are known."""
+    """`call` takes the receiver first where `method`; `parameters` are the names users know, where known."""
 
     name: str
     call: Callable[..., Any]
@@ -149,7 +149,7 @@ def _is_dispatched(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _dispatched() -> frozenset[str]:
-    """Names of ATen operators that the dispatcher knows; `torch.ops.aten` alone also holds the JIT's, such as `save`."""
+    """ATen operators that the dispatcher knows; `torch.ops.aten` also holds the JIT's own, such as `save`."""
     import torch
 
     names = (name.partition("::") for name in torch._C._dispatch_get_all_op_names())

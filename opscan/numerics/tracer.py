@@ -17,7 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, Bits, Level, extend, join
+from opscan.numerics.bits import CONST, Bits, Level, extend, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
@@ -85,7 +85,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _foreach(
         self, func: Any, arguments: Mapping[str, Any], returned: Sequence[Any], written: Sequence[Any]
     ) -> None:
-        """A list operator is its single operator on each member; in place it returns nothing and writes its first list."""
+        """A list operator is its single operator on each member; in place it writes its first list."""
         members = [tensor for tensor in _flat(written[:1] or returned) if tensor is not None]
         for position, output in enumerate(members):
             single = {
@@ -94,9 +94,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 else value
                 for name, value in arguments.items()
             }
-            self._record(
-                func, single, [output], [output] if written else [], packet=_packet(func).removeprefix("_foreach_")
-            )
+            packet = _packet(func).removeprefix("_foreach_")
+            self._record(func, single, [output], [output] if written else [], packet=packet)
 
     def _record(
         self,
@@ -118,6 +117,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             broadcast=self._sums_broadcast(packet, arguments, outputs),
         )
         results = transfer(call, kind)
+        if len(results) < len(outputs):
+            missing = unknown(call.joined(), f"the rule for {call.op} leaves out an output")
+            results = (*results, *(missing for _ in outputs[len(results) :]))
         if self._leaked is not None:
             results = tuple(join((bits, self._leaked)) for bits in results)
         if packet == "_local_scalar_dense":

@@ -82,7 +82,8 @@ LINEAR = {
     "dot": "self", "vdot": "self", "cumsum": "self", "avg_pool2d": "self", "avg_pool3d": "self", "avg_pool1d": "self",
     "_adaptive_avg_pool2d": "self", "_adaptive_avg_pool3d": "self", "upsample_bilinear2d": "self",
     "upsample_linear1d": "self", "upsample_trilinear3d": "self", "upsample_bicubic2d": "self",
-    "_upsample_bilinear2d_aa": "input", "_upsample_bicubic2d_aa": "input", "col2im": "self", "unfold_backward": "grad_in",
+    "_upsample_bilinear2d_aa": "input", "_upsample_bicubic2d_aa": "input", "col2im": "self",
+    "unfold_backward": "grad_in",
     "_fft_r2c": "self", "_fft_c2c": "self", "_fft_c2r": "self", "grid_sampler_2d": "input", "grid_sampler_3d": "input",
     "nll_loss_forward": "self", "nll_loss2d_forward": "self", "_trilinear": "i1", "_embedding_bag": "weight",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of expected.yaml: a short text for a call becomes a case, a short text for a claim can be held against a class."""
+"""Rows of expected.yaml: a text for a call becomes a case, a text for a claim can be held against a class."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def run(
     before_backward: Callable[[Sequence[torch.Tensor]], None] | None = None,
     seed: int = 7,
 ) -> Run:
-    """Forward, and backward to every leaf that requires grad, under `mode`. `keep`: what is kept of a compared tensor."""
+    """Forward, and backward to every leaf that requires grad, under `mode`. `keep`: what is kept of a result."""
     given = what.leaves if leaves is None else leaves
     args, kwargs = tree_unflatten(list(given), what.structure)
     torch.manual_seed(seed)

@@ -1,7 +1,7 @@
 """Three oracles for how the bits of a tensor come about. None of them knows the kinds table.
 
-Order: the run is repeated with every order-dependent call redone in other orders (numerics_reorder), and every gradient is
-put together from gradients of parts of the upstream gradient. Fan-in: how many elements of one tensor move an element
+Order: the run is repeated with every order-dependent call redone in other orders (numerics_reorder), and every gradient
+is put together from gradients of parts of the upstream gradient. Fan-in: how many elements of one tensor move an element
 of the result when they are perturbed one at a time. Wide: the run is repeated in float64; a result that is exact there
 and here was never rounded, one that is equal after rounding back was rounded once.
 """

@@ -21,7 +21,7 @@ def _exact(call: Call) -> tuple[Bits, ...]:
 
 
 def _index_of_extreme(call: Call) -> tuple[Bits, ...]:
-    """Ties leave open which element is meant: an index (the second output) depends on values, a copied value does not."""
+    """Ties leave open which element is meant: an index (the second output) depends on values, a copy does not."""
     bits = call.joined()
     tied = at_least(bits, bits.level, "values")
     if call.argument("stable") is True:
