@@ -156,7 +156,7 @@ class Reordered(TorchDispatchMode):
         if not _rounds(source) or (base == "self" and not _rounds(start)):
             return None
         if base == "bias":
-            axes = [1 if axis == 1 else -1 for axis in range(source.dim())]
+            axes = [-1 if axis == 1 else 1 for axis in range(source.dim())]
             whole = [] if start is None else [start.reshape(axes)]
             none: Any = None
         else:

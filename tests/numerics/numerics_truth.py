@@ -1,9 +1,9 @@
 """Three oracles for how the bits of a tensor come about. None of them knows the kinds table.
 
 Order: the run is repeated with every order-dependent call redone in other orders (numerics_reorder), and every gradient
-is put together from gradients of parts of the upstream gradient. Fan-in: how many elements of one tensor move an element
-of the result when they are perturbed one at a time. Wide: the run is repeated in float64; a result that is exact there
-and here was never rounded, one that is equal after rounding back was rounded once.
+is put together from gradients of parts of the upstream gradient. Fan-in: how many elements of one tensor move one
+element of the result when they are perturbed one at a time. Wide: the run is repeated in float64; a result that is
+exact there and here was never rounded, one that is equal after rounding back was rounded once.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class Truth:
     """The bits of the native kernels differ from those of a reimplementation."""
     split: bool = False
     """The bits of the gradient change when it is put together from parts of the upstream gradient in another order."""
+    blind: str = ""
+    """Why the order oracle could not look; then `order` says nothing."""
     fan: int | None = None
     """Most elements of one leaf that move one element."""
 
@@ -42,7 +44,7 @@ class Truth:
             return "random"
         if self.order or self.split or ((self.fan or 0) >= 3 and self.exact is not True):
             return "order"
-        if self.exact is None:
+        if self.exact is None or self.blind:
             return "unseen"
         return "exact" if self.exact else "once" if self.rounded_once else "rounds"
 
@@ -110,7 +112,9 @@ def _look_at_order(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
     try:
         given = run(what, upstream=first.upstream or None, mode=Reordered(GIVEN))
         others = [run(what, upstream=first.upstream or None, mode=Reordered(order)) for order in ORDERS]
-    except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, AssertionError):
+    except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, AssertionError) as problem:
+        for truth in truths.values():
+            truth.blind = f"{type(problem).__name__}: {str(problem)[:80]}"
         return
     for name, truth in truths.items():
         if name not in given.tensors:

@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
 from numerics_claims import claims_of, contradiction
-from numerics_samples import EXPLAINED, held_out, of_database
+from numerics_held_out import held_out
+from numerics_samples import EXPLAINED, of_database
 from numerics_truth import observe
 
 ROWS = ("select", "select+values", "once", "arithmetic", "accumulated", "random", "unknown")
@@ -89,7 +90,7 @@ def _row(what: Any, dtype: str, name: str, claim: Any, truth: Any) -> dict[str, 
         "operator": what.name, "label": what.label, "dtype": dtype, "tensor": name, "claim": claim.row,
         "truth": truth.column if truth.floating or truth.column != "unseen" else "exact", "numel": truth.numel,
         "extent": claim.extent, "contradiction": found, "path": list(claim.path), "fan": truth.fan,
-        "moved": truth.moved, "explained": bool(found) and what.name in EXPLAINED.get(found, ()),
+        "moved": truth.moved, "blind": truth.blind, "explained": bool(found) and what.name in EXPLAINED.get(found, ()),
     }  # fmt: skip
 
 
@@ -112,6 +113,8 @@ def report(rows: list[dict[str, Any]], skipped: Counter[str], seconds: float) ->
         row["operator"] for row in live if row["claim"] in ("arithmetic", "accumulated") and row["truth"] == "exact"
     )
     print(f"over-called though exact: {sum(over.values())}: {over.most_common(40)}")
+    blind = Counter(row["operator"] for row in live if row["blind"])
+    print(f"order oracle blind: {sum(blind.values())}: {blind.most_common(20)}")
     print(f"skipped: {sum(skipped.values())}: {skipped.most_common(30)}")
 
 

@@ -10,7 +10,8 @@ from opscan.numerics.classify import classify
 
 NAMES = [
     ("torch.where", {"_1": "bool[3]", "_2": "fp32[3]", "_3": "fp32[3]"}, ["output:0", "grad:input", "grad:other"]),
-    ("torch.where", {"condition": "bool[3]", "input": "fp32[3]", "other": "fp32[3]"}, ["output:0", "grad:input", "grad:other"]),
+    ("torch.where", {"condition": "bool[3]", "input": "fp32[3]", "other": "fp32[3]"},
+     ["output:0", "grad:input", "grad:other"]),
     ("torch.nn.functional.linear", {"_1": "fp32[2,3]", "_2": "fp32[4,3]", "_3": "fp32[4]"},
      ["output:0", "grad:input", "grad:weight", "grad:bias"]),
     ("torch.cat", {"tensors": ["fp32[2]", "fp32[3]", "fp32[4]"]},
@@ -21,10 +22,12 @@ NAMES = [
     ("torch.where", {"_1": "bool[3]", "_2": "fp32[3] nograd", "_3": "fp32[3]"}, ["output:0", "grad:other"]),
     ("torch.nn.functional.nll_loss", {"_1": "fp32[3,4]", "_2": "int64[3] 0..3"}, ["output:0", "grad:input"]),
     ("Tensor.add_", {"self": "fp32[3]", "_1": "fp32[3]"}, ["output:0(self)", "grad:self", "grad:other"]),
-    ("Tensor.masked_fill", {"self": "fp32[3]", "_1": "bool[3]", "_2": "fp32[]"}, ["output:0", "grad:self", "grad:value"]),
+    ("Tensor.masked_fill", {"self": "fp32[3]", "_1": "bool[3]", "_2": "fp32[]"},
+     ["output:0", "grad:self", "grad:value"]),
     ("torch.relu_", {"_1": "fp32[3]"}, ["output:0(input)", "grad:input"]),
     ("torch.relu_", {"input": "fp32[3]"}, ["output:0(input)", "grad:input"]),
-    ("torch.ops.aten.threshold_backward", {"_1": "fp32[3]", "_2": "fp32[3]", "_3": 0}, ["output:0", "grad:grad_output"]),
+    ("torch.ops.aten.threshold_backward", {"_1": "fp32[3]", "_2": "fp32[3]", "_3": 0},
+     ["output:0", "grad:grad_output"]),
     ("torch._foreach_add_", {"_1": ["fp32[2] nograd", "fp32[3] nograd"], "_2": 1.0},
      ["output:0(self[0])", "output:1(self[1])"]),
 ]  # fmt: skip

@@ -10,15 +10,17 @@ from opscan.numerics.classify import classify
 from opscan.numerics.operators import Operator, resolve
 
 NO_OPERATORS = [
-    "torch.load", "torch.save", "torch.hub.load", "torch.hub.list", "torch.from_file", "torch.utils.data.DataLoader",
-    "torch.utils.cpp_extension.load", "torch.ops.load_library", "torch.ops.aten.save", "torch.ops.aten.from_file",
-    "torch.ops.aten._print", "torch.import_ir_module", "torch.parse_ir", "torch.fork", "torch.jit.load", "torch.compile",
-    "torch.set_num_threads", "torch.manual_seed", "torch.set_default_dtype", "torch.frombuffer", "torch.from_numpy",
-    "torch._from_blob", "torch.to_dlpack", "torch.Tensor", "torch.nn.Linear", "torch.__import__", "torch.where.__call__",
-    "torch.fft._add_docstr", "torch.nn.functional.has_torch_function", "torch.set_autocast_enabled", "os.system", "eval",
-    "torch", "torch.", ".where", "torch..where", "torch.where; import os", "torch.nowhere", "torch.ops.aten.add.nowhere",
+    "torch.load", "torch.save", "torch.hub.load", "torch.hub.list", "torch.from_file",
+    "torch.utils.data.DataLoader", "torch.utils.cpp_extension.load", "torch.ops.load_library",
+    "torch.ops.aten.save", "torch.ops.aten.from_file", "torch.ops.aten._print", "torch.import_ir_module",
+    "torch.parse_ir", "torch.fork", "torch.jit.load", "torch.compile", "torch.set_num_threads", "torch.manual_seed",
+    "torch.set_default_dtype", "torch.frombuffer", "torch.from_numpy", "torch._from_blob", "torch.to_dlpack",
+    "torch.Tensor", "torch.nn.Linear", "torch.__import__", "torch.where.__call__", "torch.fft._add_docstr",
+    "torch.nn.functional.has_torch_function", "torch.set_autocast_enabled", "os.system", "eval", "torch", "torch.",
+    ".where", "torch..where", "torch.where; import os", "torch.nowhere", "torch.ops.aten.add.nowhere",
     "torch.ops.aten.add.Tensor.x", "torch.ops.aten", "torch_npu.npu_swiglu", "torch.ops.npu.npu_swiglu",
-    "torch.nn.functional.nothing", "torch.set_flush_denormal", "torch.clear_autocast_cache", "torch.init_num_threads",
+    "torch.nn.functional.nothing", "torch.set_flush_denormal", "torch.clear_autocast_cache",
+    "torch.init_num_threads",
 ]  # fmt: skip
 NO_METHODS = [
     "backward", "register_hook", "register_post_accumulate_grad_hook", "numpy", "apply_", "map_", "map2_", "tolist",

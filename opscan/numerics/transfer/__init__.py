@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from opscan.numerics.bits import Bits, unknown
@@ -38,6 +39,7 @@ _PROMOTED = frozenset(
 Rule = Callable[[Call], "tuple[Bits, ...]"]
 
 
+@lru_cache(maxsize=256)
 def rule_of(kind: str) -> Rule | None:
     from opscan.numerics.transfer import contractions, copies, norms, pointwise, reductions, scatters, windows
 

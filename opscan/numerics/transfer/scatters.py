@@ -125,14 +125,16 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
 
 
 def _histogram(call: Call) -> tuple[Bits, ...]:
-    """Counts are exact, bin edges and weights are not."""
-    weight = call.arguments.get("weight", call.arguments.get("weights"))
-    if isinstance(weight, Operand) and weight.rounds:
-        return call.each_output(_gather_up(call.joined(), weight.numel, call.output.numel, base=False))
-    if call.packet == "bincount":
+    """Counts are exact; bin edges, densities and sums of weights are not."""
+    weight = call.argument("weight", call.argument("weights"))
+    if call.packet == "bincount" and weight is None:
         return tuple(call.joined() for _ in call.outputs)
-    bits = round_many(call.joined())
-    return tuple(bits for _ in call.outputs)
+    computed = round_many(call.joined())
+    if not isinstance(weight, Operand):
+        return tuple(computed for _ in call.outputs)
+    inherited = call.joined() if call.packet == "bincount" else computed
+    counts = _gather_up(inherited, weight.numel, call.output.numel, base=False)
+    return tuple(computed if position else counts for position in range(len(call.outputs)))
 
 
 def _grid_gradient(call: Call) -> tuple[Bits, ...]:

@@ -171,7 +171,7 @@ def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _grid_sample(call: Call) -> tuple[Bits, ...]:
-    """`interpolation_mode`: 0 bilinear, 1 nearest, 2 bicubic; a sample's place is computed, so nearest depends on it."""
+    """`interpolation_mode`: 0 bilinear, 1 nearest, 2 bicubic; places are computed, so nearest depends on values."""
     axes = len(call.tensor("input").shape) - 2
     mode = call.argument("interpolation_mode", 0)
     bits = round_many(call.joined())
