@@ -143,6 +143,7 @@ def _problems(shown: str, units: Sequence[Unit], statuses: Sequence[str], basis:
     problems = []
     for (rule, _), same in grouped.items():
         fix = "safe" if all(_is_safe(unit) for unit in same) else _fallback(same)
+        fix = "manual" if rule == "no-threshold-row" else fix
         finding = find(rule, shown, _message(rule, same), count=len(same), fix=fix)
         if basis == "name":
             finding = at_most(finding, "warning")
@@ -154,12 +155,11 @@ def _problems(shown: str, units: Sequence[Unit], statuses: Sequence[str], basis:
 
 
 def _rule(unit: Unit, status: str) -> str:
-    exact = all(
-        v.effective.rule is not None and v.effective.rule.exact
-        for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True)
-        if one == status
-    )
-    return "standard-inadequate" if status == "too-strict" and not exact else _RULES[status]
+    decisive = [v for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if one == status]
+    if status == "too-strict" and not any(v.mendable for v in decisive):
+        return "no-threshold-row"
+    inadequate = status == "too-strict" and not all(v.exact for v in decisive)
+    return "standard-inadequate" if inadequate else _RULES[status]
 
 
 def _is_safe(unit: Unit) -> bool:
@@ -195,6 +195,9 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
         return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
     if rule == "ambiguous-default":
         return f"{acc} means another comparator in another ATK version: {words}; {advice}"
+    if rule == "no-threshold-row":
+        dtype = largest.verdicts[0].tensors[-1].tensor.dtype
+        return f"ATK compares {dtype} with torch.equal whatever the standard says, but {words}: leave this dtype out"
     rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
     return f"{acc} fails correct kernels{rate}: {words}; {advice}"
 

@@ -35,7 +35,7 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     of the others had them.
     """
     dtypes = sorted({verdict.tensor.dtype for case in verdicts for verdict in case.tensors if verdict.need != "none"})
-    needed = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
+    needed = any(v.need == "tolerance" for case in verdicts for v in case.tensors)
     if not needed:
         exact = dict.fromkeys(dtypes, "value-equal")
         written, reason = expression(exact, judge.atk_version)

@@ -36,10 +36,12 @@ def judge_spec(
     judge: Judge,
     *,
     executor_reason: str = "",
+    has_golden: bool = False,
 ) -> Judged:
     """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases.
 
-    `executor_reason`: why the plugin that would hold the golden is not there, if the spec needs one.
+    `executor_reason`: why the plugin that would hold the golden is not there, if the spec needs one. `has_golden`:
+    `classify` reads it in a plugin, so that the spec's name need not mean an operator.
     """
     base = FileReport(
         path=shown,
@@ -51,7 +53,7 @@ def judge_spec(
         backward=spec.backward,
         found=spec.acc,
     )
-    if (foreign := _foreign_name(spec)) is not None:
+    if not has_golden and (foreign := foreign_name(spec)) is not None:
         return _undecided(spec, base, "; ".join(filter(None, (foreign, executor_reason))), "unknown-operator")
     if not evidence.cases:
         from opscan.judging.invariance import invariant_evidence
@@ -115,10 +117,7 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     def add(rule: str, message: str, label: str = fix) -> None:
         findings.append(find(rule, report.path, message, spans=[span], fix=label))
 
-    strict = [tensor for tensor in report.tensors if tensor.status == "too-strict"]
-    exact = [t for t in strict if _under_exact(t) and _mendable(t, unit)]
-    rowless = [t for t in strict if _under_exact(t) and not _mendable(t, unit)]
-    inadequate = [t for t in strict if not _under_exact(t)]
+    exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
     loose = [tensor for tensor in report.tensors if tensor.status == "too-loose"]
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
@@ -127,7 +126,7 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
         message = f"{written} fails correct kernels in {rate} of the cases: {told(inadequate, evidence)}; {advice}"
         add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
     if rowless:
-        dtypes = ", ".join(sorted({dtype for tensor in rowless for dtype in tensor.dtypes}))
+        dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))
         add("no-threshold-row", f"ATK compares {dtypes} with torch.equal whatever the standard says, but "
             f"{told(rowless, evidence)}: leave these dtypes out, or compare them in a plugin", "manual")  # fmt: skip
     if loose:
@@ -180,11 +179,15 @@ def _nan_caveat(spec: Spec) -> str:
     )
 
 
-def _foreign_name(spec: Spec) -> str | None:
+_IN_TORCH = ("torch.", "Tensor.", "aten.", "F.", "nn.functional.", "functional.")
+"""Only torch itself can tell whether it has such an operator."""
+
+
+def foreign_name(spec: Spec) -> str | None:
     """Why the spec's name means no operator of PyTorch, told without importing torch; None where it may mean one."""
     if not spec.name:
         return "the spec names no golden operator"
-    if spec.tensor_input is not None or spec.name.startswith(("torch.", "Tensor.", "aten.")):
+    if spec.tensor_input is not None or spec.name.startswith(_IN_TORCH):
         return None
     from opscan.numerics.operators import resolve
 
@@ -257,12 +260,16 @@ def _acc_span(spec: Spec) -> Span | None:
     return None
 
 
-def _under_exact(tensor: TensorReport) -> bool:
-    return set(tensor.effective.values()) <= {"value-equal", "bit-equal", "run-to-run"}
-
-
-def _mendable(tensor: TensorReport, unit: Unit) -> bool:
-    return any(v.mendable for case in unit.verdicts for v in case.tensors if v.tensor.name == tensor.name)
+def _strict_by(unit: Unit, report: FileReport, how: str) -> list[TensorReport]:
+    """The tensors that are judged too strictly: `exact` where a tolerance can be written, `rowless` where it cannot for
+    their dtype, `inadequate` where one is in effect that correct kernels fail."""
+    names = set()
+    for case, statuses in zip(unit.verdicts, unit.statuses, strict=True):
+        for verdict, status in zip(case.tensors, statuses, strict=True):
+            if status == "too-strict":
+                found = "inadequate" if not verdict.exact else "exact" if verdict.mendable else "rowless"
+                names.update({verdict.tensor.name} if found == how else ())
+    return [tensor for tensor in report.tensors if tensor.name in names]
 
 
 def _needers(unit: Unit) -> str:

@@ -21,14 +21,8 @@ class Unit:
 
     @property
     def status(self) -> str:
-        """The worst status that a change of the standard can mend."""
-        mendable = [
-            status
-            for case, judged in zip(self.verdicts, self.statuses, strict=True)
-            for verdict, status in zip(case.tensors, judged, strict=True)
-            if verdict.mendable and status != "shared"
-        ]
-        return worst(mendable)
+        """The worst status of any tensor; what only shares a tolerance is as it must be."""
+        return worst([status for judged in self.statuses for status in judged if status != "shared"])
 
 
 def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Unit:
@@ -38,7 +32,7 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     `recommend`.
     """
     recommendation = recommend(verdicts, judge, declared)
-    tolerances = [[v.failure for v in case.tensors if not _exact(v)] for case in verdicts]
+    tolerances = [[v.failure for v in case.tensors if not v.exact] for case in verdicts]
     rate = mean_failure(tolerances)
     loose = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
     tight = _too_tight(verdicts, judge.limit) if rate >= judge.limit else frozenset()
@@ -46,14 +40,10 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     return Unit(tuple(verdicts), statuses, recommendation, rate)
 
 
-def _exact(verdict: TensorVerdict) -> bool:
-    return verdict.effective.rule is not None and verdict.effective.rule.exact
-
-
 def _status(verdict: TensorVerdict, loose: bool, tight: frozenset[tuple[str, str]]) -> str:
     if verdict.status == "too-loose" and loose:
         return "shared"
-    if verdict.need == "tolerance" and (verdict.tensor.name, verdict.tensor.dtype) in tight and not _exact(verdict):
+    if verdict.need == "tolerance" and (verdict.tensor.name, verdict.tensor.dtype) in tight and not verdict.exact:
         return "too-strict"
     return verdict.status
 
@@ -63,7 +53,7 @@ def _too_tight(verdicts: Sequence[CaseVerdict], limit: float) -> frozenset[tuple
     totals: dict[tuple[str, str], float] = {}
     for case in verdicts:
         for verdict in case.tensors:
-            if not _exact(verdict):
+            if not verdict.exact:
                 key = (verdict.tensor.name, verdict.tensor.dtype)
                 totals[key] = totals.get(key, 0.0) + verdict.failure
     peak = max(totals.values(), default=0.0)

@@ -73,6 +73,11 @@ class TensorVerdict:
     mendable: bool = True
     load: Load | None = None
 
+    @property
+    def exact(self) -> bool:
+        """Whether the rule in effect allows no difference at all."""
+        return self.effective.rule is not None and self.effective.rule.exact
+
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:

@@ -78,7 +78,7 @@ STATUSES: list[tuple[str, Any, list[TensorClass], str]] = [
     ("int32 copy under a tolerance", "single_bm", [tensor(COPY, dtype="int32")], "ok"),
     ("int8 copy under a tolerance", "single_bm", [tensor(COPY, dtype="int8")], "too-loose"),
     ("bool under default", "default", [tensor(COPY, dtype="bool")], "ok"),
-    ("fp64 sum: no edit can mend it", TIGHT, [tensor(SUM, dtype="fp64", extent=64)], "ok"),
+    ("fp64 sum: torch.equal whatever is written", TIGHT, [tensor(SUM, dtype="fp64", extent=64)], "too-strict"),
     ("random", "equal", [tensor(RANDOM)], "unknown"),
     ("unknown", "equal", [tensor(UNKNOWN)], "unknown"),
     ("one unknown beside a copy", "equal", [tensor(UNKNOWN), tensor(COPY, "grad:x")], "unknown"),
@@ -131,6 +131,14 @@ def test_tightening_needs_all_shapes_where_shapes_decide() -> None:
     two = SpecInput("input", "tensor", dtypes=Choices(("fp32",)))
     several = {"backward": True, "method_inputs": (two,)}
     assert judged("single_bm", [tensor(COPY)], complete=False, spec_fields=several).findings[0].fix == "unsafe"
+
+
+def test_a_dtype_without_thresholds_is_named_and_left_to_a_person() -> None:
+    result = judged(TIGHT, [tensor(SUM, extent=64), tensor(SUM, dtype="fp64", extent=64)])
+    assert [(f.name, f.fix) for f in result.findings] == [("no-threshold-row", "manual")]
+    assert "ATK compares fp64 with torch.equal" in result.findings[0].message
+    assert result.report.recommended == {"fp32": "double-ten-thousandth", "fp64": "double-ten-thousandth"}
+    assert next(iter(result.report.expression["mixed_tolerance_bm"])).startswith("fp32")
 
 
 def test_a_determinism_spec_is_not_relaxed() -> None:
