@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from opscan import reading
 from opscan.config import Settings
 from opscan.judging import Judge, find, from_faults
-from opscan.model import Audit, CaseFile, Edit, FileReport, Finding, NodeFile, Plugin, RunScript, Source, Spec, Unread
-from opscan.numerics import Classifier, Store
-from opscan.shapes import Catalog, companions, gather_evidence, link, scenarios
-
-if TYPE_CHECKING:
-    from opscan.judging.casefiles import CaseProblem
+from opscan.model import (
+    Audit,
+    Case,
+    CaseFile,
+    Classification,
+    Evidence,
+    FileReport,
+    Finding,
+    NodeFile,
+    Plugin,
+    RunScript,
+    Source,
+    Spec,
+    Unread,
+)
+from opscan.numerics import Classifier, Limits, Question, Store
+from opscan.shapes import Catalog, companions, executor_companions, gather_evidence, link, scenarios
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
@@ -36,8 +48,8 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
     beside = [
         reading.read_file(path)
         for file in files
-        if isinstance(file, Spec)
-        for path in companions(file.source.path)
+        if isinstance(file, (Spec, CaseFile))
+        for path in (companions(file.source.path) if isinstance(file, Spec) else executor_companions(file))
         if path.resolve() not in known and not known.add(path.resolve())  # type: ignore[func-returns-value]
     ]
     catalog = link([*files, *beside])
@@ -45,6 +57,7 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
     for path in paths:
         if path.is_dir() and not any(_lies_below(_path_of(file), path) for file in files):
             run.add_finding(find("nothing-to-audit", path.as_posix(), f"no file to audit below {path.as_posix()}"))
+    run.foresee(files)
     for file in (*missing, *files):
         if progress:
             progress(str(_path_of(file)))
@@ -59,7 +72,9 @@ class _Run:
         self._settings = settings
         self._catalog = catalog
         self._judge = Judge(settings.atk_version, settings.upstream, settings.limit)
-        self._classifier = Classifier(Store())
+        limits = Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes)
+        self._classifier = Classifier(Store(), limits)
+        self._evidence: dict[Path, Evidence] = {}
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
         self._sources: dict[str, Source] = {}
@@ -67,7 +82,49 @@ class _Run:
     def add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
 
+    def foresee(self, files: Sequence[reading.ReadFile]) -> None:
+        """Find the shapes of every file and classify all cases at once, so that several processes have work."""
+        self._classifier.classify_many([question for file in files for question in self._questions(file)])
+
+    def _questions(self, file: reading.ReadFile) -> list[Question]:
+        if isinstance(file, CaseFile):
+            executors = self._catalog.executors(file)
+            return [Question(case, executors.get(case.api_type)) for case in file.cases]
+        if not isinstance(file, Spec):
+            return []
+        from opscan.judging.specs import foreign_name
+
+        evidence = self._evidence[file.source.path] = self._gather(file)
+        executor = self._catalog.links(file).executor
+        if executor is None and foreign_name(file) is not None:
+            return []
+        return [Question(case, executor) for case in evidence.cases]
+
+    def _gather(self, spec: Spec) -> Evidence:
+        links = self._catalog.links(spec)
+        evidence = gather_evidence(
+            spec,
+            case_file=links.case_file,
+            plugin=links.generator,
+            draws=self._settings.draws,
+            seed=self._settings.seed,
+        )
+        if not evidence.cases and links.generator_reason:
+            evidence = replace(evidence, reason=links.generator_reason)
+        return evidence
+
     def add(self, file: reading.ReadFile) -> None:
+        """Report on one file; a fault of opscan itself is a finding on that file, and the run goes on."""
+        try:
+            self._add(file)
+        except Exception as problem:
+            if os.environ.get("OPSCAN_TRACEBACK"):
+                raise
+            shown, reason = _path_of(file).as_posix(), f"{type(problem).__name__}: {problem}"
+            self._reports.append(FileReport(shown, KINDS.get(type(file), "other"), "unknown", reason))
+            self.add_finding(find("audit-failed", shown, f"opscan failed on this file: {reason}"))
+
+    def _add(self, file: reading.ReadFile) -> None:
         shown = _path_of(file).as_posix()
         if not isinstance(file, Unread):
             self._sources[shown] = file.source
@@ -89,39 +146,40 @@ class _Run:
         from opscan.judging.specs import judge_spec
 
         links = self._catalog.links(spec)
-        evidence = gather_evidence(
-            spec,
-            case_file=links.case_file,
-            plugin=links.generator,
-            draws=self._settings.draws,
-            seed=self._settings.seed,
-        )
-        if not evidence.cases and links.generator_reason:
-            evidence = replace(evidence, reason=links.generator_reason)
+        evidence = self._evidence[spec.source.path]
         judged = judge_spec(
             spec,
             shown,
             evidence,
             scenarios(spec, self._catalog),
-            self._classifier.classify,
+            partial(self._classifier.classify, golden=links.executor),
             self._judge,
             executor_reason=links.executor_reason,
+            has_golden=links.executor is not None,
         )
         findings = [*from_faults(shown, evidence.faults), *judged.findings]
         if judged.proposal is None:
             return judged.report, findings
-        from opscan import editing  # only where there is something to mend: a clean run is the hook's usual one
+        from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
-        edit = editing.replace_acc(spec, judged.proposal)
-        return judged.report, [_with_edit(finding, edit) for finding in findings]
+        return judged.report, edits.of_spec(spec, judged.proposal, findings)
 
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
         from opscan.judging.casefiles import judge_case_file
 
         owner = self._catalog.owner(case_file)
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
-        judged = judge_case_file(case_file, shown, served, self._classifier.classify, self._judge)
-        return judged.report, _place_problems(case_file, judged.problems)
+        executors = self._catalog.executors(case_file)
+
+        def classify(case: Case) -> Classification:
+            return self._classifier.classify(case, golden=executors.get(case.api_type))
+
+        judged = judge_case_file(case_file, shown, served, classify, self._judge)
+        if not judged.problems:
+            return judged.report, []
+        from opscan import edits
+
+        return judged.report, edits.of_cases(case_file, judged.problems)
 
     def _other(self, file: NodeFile | Plugin | RunScript | Unread, shown: str, broken: bool) -> FileReport:
         kind = file.kind if isinstance(file, Unread) else KINDS[type(file)]
@@ -151,63 +209,3 @@ def _selected(finding: Finding, settings: Settings) -> bool:
         return any(finding.rule.startswith(pattern) or finding.name == pattern for pattern in patterns)
 
     return (not settings.select or matches(settings.select)) and not matches(settings.ignore)
-
-
-def _with_edit(finding: Finding, edit: Edit | str) -> Finding:
-    """The edit of `standard.acc` on the findings that it mends; a refused edit leaves the reason in the message."""
-    if finding.fix not in ("safe", "unsafe") or finding.edits or not finding.rule.startswith("OPS1"):
-        return finding
-    if isinstance(edit, str):
-        return replace(finding, fix="manual", message=f"{finding.message} (not edited: {edit})")
-    return replace(finding, edits=(edit,))
-
-
-def _place_problems(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:
-    """Find the text of the cases that have problems, and write their edits."""
-    if not problems:
-        return []
-    from opscan import editing
-
-    wanted = sorted({index for problem in problems for index in problem.indices})
-    spans = reading.locate(case_file, wanted)
-    findings = []
-    for problem in problems:
-        places, edits = [], []
-        for index, proposal in zip(problem.indices, problem.proposals, strict=True):
-            if index not in spans:
-                continue
-            place = spans[index]
-            places.append(place.acc or place.standard or place.case)
-            if proposal is not None:
-                edit = editing.replace_case_acc(case_file, index, proposal, place)
-                edits += [edit] if not isinstance(edit, str) else []
-        finding = replace(problem.finding, span=places[0] if places else None, places=tuple(places), edits=tuple(edits))
-        findings.append(finding)
-    return findings
-
-
-def with_diffs(audited: Audited) -> Audit:
-    """The audit with each file's edits as a diff: only reports that show diffs pay for verifying them."""
-    by_file: dict[str, list[Finding]] = {}
-    for finding in audited.audit.findings:
-        if finding.edits:
-            by_file.setdefault(finding.path, []).append(finding)
-    files = tuple(
-        replace(report, diff=_diff(report.path, audited.sources[report.path], by_file[report.path]))
-        if report.path in by_file
-        else report
-        for report in audited.audit.files
-    )
-    return replace(audited.audit, files=files)
-
-
-def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
-    from opscan import editing
-
-    edited = editing.apply_edits(source, unique_edits(findings))
-    return editing.unified_diff(shown, editing.with_bom(source, source.text), editing.with_bom(source, edited.text))
-
-
-def unique_edits(findings: Sequence[Finding]) -> list[Edit]:
-    """The edits of all findings, each once: several findings can be mended by the same edit."""
-    return list({(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values())

@@ -74,6 +74,7 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @_common
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 def audit(
     paths: tuple[Path, ...],
     fail_on: str | None,
@@ -83,11 +84,12 @@ def audit(
     form: str | None,
     output: Path | None,
     per_case: bool,
+    jobs: int | None,
 ) -> int:
     """Say what is wrong with the standards in these specs and cases."""
     from opscan.commands import run_audit
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
     return run_audit(paths, settings, form, output, per_case=per_case)
 
 
@@ -95,6 +97,7 @@ def audit(
 @_common
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 def fix(
     paths: tuple[Path, ...],
     fail_on: str | None,
@@ -103,32 +106,49 @@ def fix(
     ignore: tuple[str, ...],
     write: bool,
     unsafe: bool,
+    jobs: int | None,
 ) -> int:
     """Show the edits as a diff that `git apply` accepts; --write applies them."""
     from opscan.commands import run_fix
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
     return run_fix(paths, settings, write=write, unsafe=unsafe)
 
 
 @cli.command()
 @click.argument("operator")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=VALUE", help="other=fp32[1,8], dim=1, mode=reflect ...")
+@click.option("--values", multiple=True, metavar="NAME=unique|duplicate", help="What is known of index values.")
 @click.option("--forward-only", is_flag=True, help="Leave the gradients out.")
+@click.option("--broadcast", is_flag=True, help="Show how the classes change over broadcast patterns.")
 @_output("concise", "full", "json")
-def explain(operator: str, inputs: tuple[str, ...], forward_only: bool, form: str | None, output: Path | None) -> int:
+def explain(
+    operator: str,
+    inputs: tuple[str, ...],
+    values: tuple[str, ...],
+    forward_only: bool,
+    broadcast: bool,
+    form: str | None,
+    output: Path | None,
+) -> int:
     """Show the class of every compared tensor of one OPERATOR at given shapes, and why."""
     from opscan.commands import run_explain
+    from opscan.explaining import BadInput, broadcast_patterns, case_of
 
-    return run_explain(operator, inputs, form, output, backward=not forward_only)
+    try:
+        case = case_of(operator, inputs, values, backward=not forward_only)
+        patterns = broadcast_patterns(case) if broadcast else None
+    except BadInput as problem:
+        raise click.UsageError(str(problem)) from None
+    return run_explain(case, patterns, _settings((Path(),)), form, output)
 
 
 @cli.command()
 @_common
 @_output("concise", "full", "json")
 @click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated")
-@click.option("--runs", default=3, show_default=True, help="Seeds per case.")
-@click.option("--max-cases", default=8, show_default=True, help="Cases per spec.")
+@click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Seeds per case.")
+@click.option("--max-cases", default=8, show_default=True, type=click.IntRange(min=1), help="Cases per spec.")
 def validate(
     paths: tuple[Path, ...],
     fail_on: str | None,

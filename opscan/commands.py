@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from opscan.config import Settings
-from opscan.model import Finding
+from opscan.model import Case, Finding
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
+
+
+class Failure(click.ClickException):
+    """What keeps a command from doing anything; one line, exit code 2."""
+
+    exit_code = 2
+
 
 _RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
 
@@ -31,19 +38,37 @@ def run_audit(
 def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
     from opscan.audit import audit_paths
 
+    _require_rules([*settings.select, *settings.ignore])
+    _require_version(settings.atk_version)
+    return audit_paths(paths, settings)
+
+
+def _require_version(version: str) -> None:
+    from opscan.judging.standards import load_standards
+
     try:
-        return audit_paths(paths, settings)
+        load_standards().profile(version)
     except ValueError as problem:
-        if "ATK version" in str(problem):
-            raise click.UsageError(str(problem)) from None
-        raise
+        raise click.UsageError(str(problem)) from None
+
+
+def _require_rules(patterns: Sequence[str]) -> None:
+    """A misspelt rule would silence a run, or select nothing and look clean."""
+    from opscan.judging.rules import rule_id, rule_names
+
+    names = rule_names()
+    for pattern in patterns:
+        if pattern not in names and not any(rule_id(name).startswith(pattern) for name in names):
+            raise click.UsageError(f"there is no rule {pattern!r}; `opscan rules` lists them")
 
 
 def _exit_code(findings: Sequence[Finding], settings: Settings) -> int:
     """2 where a path does not exist, for that is a usage error; else 1 if a finding is at or above `fail_on`."""
-    if any(finding.name == "missing-path" for finding in findings):
-        return 2
-    return int(_fails(findings, settings))
+    return 2 if _has_missing(findings) else int(_fails(findings, settings))
+
+
+def _has_missing(findings: Sequence[Finding]) -> bool:
+    return any(finding.name == "missing-path" for finding in findings)
 
 
 def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
@@ -51,13 +76,16 @@ def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
 
 
 def _emit(audited: Audited, form: str | None, output: Path | None, *, per_case: bool) -> None:
-    from opscan.audit import with_diffs
     from opscan.reporting import render
 
     terminal = output is None and sys.stdout.isatty()
     chosen = form or ("full" if terminal and len(audited.audit.files) == 1 else "concise")
     width = shutil.get_terminal_size((100, 24)).columns
-    audit = with_diffs(audited) if chosen in ("full", "html", "markdown") else audited.audit
+    audit = audited.audit
+    if chosen in ("full", "html", "markdown"):
+        from opscan.edits import with_diffs
+
+        audit = with_diffs(audited)
     _put(render(audit, chosen, color=terminal, width=width, per_case=per_case), output)
 
 
@@ -83,28 +111,31 @@ def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: b
     if not write:
         click.echo(plan.diff, nl=False)
         click.echo(plan.summary(written=False), err=True)
-        return int(bool(plan.changes))
+        return max(int(bool(plan.changes)), 2 * _has_missing(audited.audit.findings))
     for problem in write_fixes(plan):
         click.echo(f"not written: {problem}", err=True)
     click.echo(plan.summary(written=True), err=True)
     return _exit_code(_audit(paths, settings).audit.findings, settings)
 
 
-def run_explain(operator: str, inputs: Sequence[str], form: str | None, output: Path | None, *, backward: bool) -> int:
-    """Classify one call and show why; 2 if the call cannot be understood, 1 if nothing is known."""
-    from opscan.explaining import BadInput, case_of
-    from opscan.numerics import Classifier
-    from opscan.reporting import render_explanation
+def run_explain(
+    case: Case, patterns: Sequence[Case] | None, settings: Settings, form: str | None, output: Path | None
+) -> int:
+    """Classify one call and show why, or its broadcast patterns side by side; 1 if nothing is known of it."""
+    from opscan.numerics import Classifier, Limits, Question
+    from opscan.reporting import render_explanation, render_patterns
 
-    try:
-        case = case_of(operator, inputs, backward=backward)
-    except BadInput as problem:
-        raise click.UsageError(str(problem)) from None
-    classification = Classifier().classify(case)
+    limits = Limits(1, settings.trace_seconds, settings.trace_mebibytes)
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    _put(render_explanation(classification, operator, form or "full", color=terminal, width=width), output)
-    return int(not classification.tensors)
+    known = Classifier(limits=limits).classify_many([Question(one) for one in patterns or [case]])
+    name, chosen = case.name or "", form or "full"
+    if patterns:
+        answers = list(zip(patterns, known, strict=True))
+        _put(render_patterns(answers, name, chosen, color=terminal, width=width), output)
+    else:
+        _put(render_explanation(known[0], name, chosen, color=terminal, width=width), output)
+    return int(not known[0].tensors)
 
 
 def run_validate(
@@ -123,11 +154,11 @@ def run_validate(
 
     for path in paths:
         if not path.exists():
-            raise click.ClickException(f"no such file or folder: {path}")
+            raise Failure(f"no such file or folder: {path}")
     try:
         confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
     except DeviceMissing as problem:
-        raise click.ClickException(str(problem)) from None
+        raise Failure(str(problem)) from None
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     _put(render_confirmations(confirmations, form or "full", device, color=terminal, width=width), output)

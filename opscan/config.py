@@ -16,7 +16,11 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated."""
+    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated.
+
+    `jobs`: processes that trace operators at once, 0 for as many as the work is worth; one trace may take
+    `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
+    """
 
     atk_version: str = ATK_VERSION
     fail_on: str = "warning"
@@ -26,6 +30,9 @@ class Settings:
     limit: float = 0.01
     draws: int = 64
     seed: int = 1234
+    jobs: int = 0
+    trace_seconds: float = 20.0
+    trace_mebibytes: int = 2048
 
 
 def load_settings(start: Path, **overrides: Any) -> Settings:
@@ -75,6 +82,8 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
         fitting = _fitted(value, wanted)
         if not isinstance(fitting, wanted) or isinstance(fitting, bool):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be a {_NAMES[wanted]}, not {value!r}")
+        if fitting < _LEAST.get(name, fitting):
+            raise ConfigError(f"{path}: [tool.opscan] {key} must be at least {_LEAST[name]}, not {value!r}")
         values[name] = fitting
     return replace(settings, **values)
 
@@ -86,4 +95,5 @@ def _fitted(value: Any, wanted: type) -> Any:
     return float(value) if wanted is float and type(value) is int else value
 
 
+_LEAST: dict[str, Any] = {"jobs": 0, "trace_seconds": 0.1, "trace_mebibytes": 64}
 _NAMES = {tuple: "list", str: "string", float: "number", int: "whole number"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opscan.model import Case, CaseInput
@@ -16,12 +17,12 @@ class BadInput(ValueError):
     """An input that cannot be understood; the message shows the forms that can."""
 
 
-def case_of(operator: str, inputs: Sequence[str], *, backward: bool) -> Case:
+def case_of(operator: str, inputs: Sequence[str], values: Sequence[str] = (), *, backward: bool) -> Case:
     """The case that the command line describes. A Tensor method takes its first input as the receiver.
 
-    Raises BadInput.
+    `values` says of index tensors what only their values decide: `index=unique` or `index=duplicate`. Raises BadInput.
     """
-    given = [_input(text) for text in inputs]
+    given = _with_values([_input(text) for text in inputs], values)
     method = operator.startswith(("Tensor.", "torch.Tensor."))
     receiver = given[0] if method and given else None
     rest = tuple(given[1:] if method else given)
@@ -34,6 +35,50 @@ def case_of(operator: str, inputs: Sequence[str], *, backward: bool) -> Case:
         tensor_input=receiver,
         method_inputs=rest if method else (),
     )
+
+
+def broadcast_patterns(case: Case) -> list[Case]:
+    """The call with all tensors of one shape, then with each in turn narrowed along the first axis, the last, and all.
+
+    Raises BadInput where the shapes of the tensors do not broadcast to one.
+    """
+    tensors = [place for place, given in enumerate(case.inputs) if given.shape is not None]
+    full = _broadcast([case.inputs[place].shape or () for place in tensors])
+    narrowed = dict.fromkeys([(1, *full[1:]), (*full[:-1], 1), full[1:], (), (1,) * len(full)] if full else [()])
+    same = _shaped(case, dict.fromkeys(tensors, full))
+    others = [
+        _shaped(case, dict.fromkeys(tensors, full) | {place: shape})
+        for place in tensors
+        for shape in narrowed
+        if shape != full
+    ]
+    return [same, *others]
+
+
+def _shaped(case: Case, shapes: Mapping[int, tuple[int, ...]]) -> Case:
+    inputs = [replace(given, shape=shapes.get(place, given.shape)) for place, given in enumerate(case.inputs)]
+    return replace(case, inputs=tuple(inputs))
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max(map(len, shapes), default=0)
+    full = []
+    for sizes in zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            raise BadInput(f"--broadcast: the shapes {', '.join(map(str, shapes))} do not broadcast to one shape")
+        full.append(wide.pop() if wide else 1)
+    return tuple(full)
+
+
+def _with_values(given: list[CaseInput], values: Sequence[str]) -> list[CaseInput]:
+    said = {}
+    for text in values:
+        name, _, word = text.partition("=")
+        if word not in ("unique", "duplicate") or name not in {entry.name for entry in given}:
+            raise BadInput(f"--values {text!r}: write the name of an input and =unique or =duplicate")
+        said[name] = word
+    return [replace(entry, values=said.get(entry.name or "", entry.values)) for entry in given]
 
 
 def _input(text: str) -> CaseInput:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from opscan.audit import Audited, unique_edits
+from opscan.audit import Audited
 from opscan.editing import StaleFileError, apply_edits, unified_diff, with_bom, write_atomically
+from opscan.edits import unique_edits
 from opscan.model import Finding, Source
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
+from opscan.judging.safety import draws_nan, is_unsure
 from opscan.judging.tensors import fold, worst
-from opscan.judging.units import Unit, judge_unit
-from opscan.judging.verdicts import CaseVerdict, Judge, judge_case
+from opscan.judging.units import Unit, is_vacuous, judge_unit
+from opscan.judging.verdicts import CaseVerdict, Judge, judge_case, read_values
 from opscan.model import Case, CaseFile, Classification, FileReport, Finding, TensorReport
 
 _RULES = {
@@ -123,9 +124,14 @@ def _reason(status: str, units: Sequence[Unit], statuses: Sequence[str], reasons
         return reasons[0] if reasons else "the file holds no cases"
     count = sum(one == status for one in statuses)
     unknown = f"; {len(reasons)} cannot be told: {reasons[0]}" if reasons else ""
-    example = next((unit for unit, one in zip(units, statuses, strict=True) if one == status), units[0])
+    same = [unit for unit, one in zip(units, statuses, strict=True) if one == status] or units
+    example = max(same, key=_largest_extent)
     detail = f": {_first_words(example, status)}" if status not in ("ok", "unknown") else ""
     return f"{count} of {len(statuses) + len(reasons)} cases are {status}{detail}{unknown}"
+
+
+def _largest_extent(unit: Unit) -> int:
+    return max((verdict.tensor.extent for verdict in unit.verdicts[0].tensors), default=0)
 
 
 def _first_words(unit: Unit, status: str) -> str:
@@ -158,6 +164,8 @@ def _rule(unit: Unit, status: str) -> str:
     decisive = [v for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if one == status]
     if status == "too-strict" and not any(v.mendable for v in decisive):
         return "no-threshold-row"
+    if any(is_vacuous(v, unit.recommendation) for v in decisive):
+        return "standard-vacuous"
     inadequate = status == "too-strict" and not all(v.exact for v in decisive)
     return "standard-inadequate" if inadequate else _RULES[status]
 
@@ -165,20 +173,15 @@ def _rule(unit: Unit, status: str) -> str:
 def _is_safe(unit: Unit) -> bool:
     verdict = unit.verdicts[0]
     golden = verdict.classification.basis in ("golden", "plugin")
-    known = all(v.effective.known for v in verdict.tensors)
+    known = not any(is_unsure(v) for v in verdict.tensors)
     writable = unit.recommendation.expression is not None and unit.recommendation.adequate
-    return golden and known and writable and not _nan_range(verdict.case)
+    drawn = read_values(verdict.classification)
+    return golden and known and writable and not drawn and not draws_nan(verdict.case)
 
 
 def _fallback(units: Sequence[Unit]) -> str:
     writable = all(unit.recommendation.expression is not None and unit.recommendation.adequate for unit in units)
     return "unsafe" if writable else "manual"
-
-
-def _nan_range(case: Case) -> bool:
-    """Whether one of several tensors is drawn as NaN: the output can then be NaN in part, and never equals itself."""
-    tensors = [given for given in case.inputs if given.shape is not None]
-    return len(tensors) > 1 and any("nan" in str(given.values) for given in tensors)
 
 
 def _message(rule: str, units: Sequence[Unit]) -> str:
@@ -188,11 +191,13 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
     if crash:
         return f"{acc} will not run: {crash}"
     worst_status = first.status
-    largest = max(units, key=lambda unit: max((v.tensor.extent for v in unit.verdicts[0].tensors), default=0))
+    largest = max(units, key=_largest_extent)
     words = _first_words(largest, worst_status)
     advice = recommendation_text(largest.recommendation)
     if rule == "standard-too-loose":
         return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
+    if rule == "standard-vacuous":
+        return f"{acc} passes even an output of zeros: {words}; {advice}"
     if rule == "ambiguous-default":
         return f"{acc} means another comparator in another ATK version: {words}; {advice}"
     if rule == "no-threshold-row":

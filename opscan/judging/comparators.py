@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from opscan.judging.findings import find
 from opscan.judging.messages import acc_text
-from opscan.judging.standards import did_you_mean
+from opscan.judging.standards import did_you_mean, load_standards
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import Finding, Span, Spec
+
+_KEYWORDS = ("max_re_ratio", "avg_re_ratio", "root_mean_squared_ratio", "mare_ratio")
 
 
 def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict]) -> list[Finding]:
@@ -26,13 +28,16 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
         findings.append(find("unknown-comparator", shown, f"{acc_text(spec.acc)} will not run: {crash}", spans=[span]))
     elif custom:
         name = next(iter(spec.acc), "") if isinstance(spec.acc, dict) else str(spec.acc)
-        sure = did_you_mean(name) is not None or spec.api_type == "function"
+        invented = name not in load_standards().comparators and name != "default"
+        sure = did_you_mean(name) is not None or (invented and spec.api_type == "function")
         severity = "error" if sure else "info"
         findings.append(find("unknown-comparator", shown, custom, spans=[span], severity=severity))
     ignored = dict.fromkeys(key for rule in rules for key in rule.ignored)
     if ignored and not crash:
         listed = ", ".join(f"`{key}`" for key in ignored)
-        message = f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version"
+        meant = [hint for key in ignored if (hint := did_you_mean(key, _KEYWORDS))]
+        hint = f"; did you mean {meant[0]}? Its default is in force" if meant else ""
+        message = f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version{hint}"
         place = _keyword_span(spec, next(iter(ignored))) or span
         findings.append(find("ignored-keyword", shown, message, spans=[place]))
     return findings

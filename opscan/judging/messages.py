@@ -45,16 +45,23 @@ def behaviour(tensor: TensorReport) -> str:
     return "only copies"
 
 
-def share_text(tensor: TensorReport, evidence: Evidence) -> str:
+def share_text(tensor: TensorReport, evidence: Evidence, kind: NumericClass) -> str:
     """`in 55 of 94 cases`; drawn cases say so."""
-    count = tensor.cases.get(str(tensor.numeric_class), 0)
+    count = tensor.cases.get(str(kind), 0)
     noun = "cases" if evidence.source == "cases" else "drawn cases"
     return f"in {count} of {tensor.present} {noun}"
 
 
-def told(tensors: Sequence[TensorReport], evidence: Evidence) -> str:
-    """The first few tensors with what happens to them, and how many more there are."""
-    parts = [f"{tensor_text(t)} {behaviour(t)} {share_text(t, evidence)}" for t in tensors[:_NAMED]]
+def told(tensors: Sequence[TensorReport], evidence: Evidence, *, copies: bool = False) -> str:
+    """The first few tensors with what happens to them, and how many more there are.
+
+    `copies`: what is said is that they only copy, in the cases where they do.
+    """
+    parts = []
+    for tensor in tensors[:_NAMED]:
+        kind = NumericClass.SELECT_ONLY if copies else tensor.numeric_class
+        happens = "only copies" if copies else behaviour(tensor)
+        parts.append(f"{tensor_text(tensor)} {happens} {share_text(tensor, evidence, kind)}")
     more = len(tensors) - _NAMED
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
 

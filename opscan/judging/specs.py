@@ -9,13 +9,17 @@ from typing import Any
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, percent, recommendation_text, told
+from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.tensors import fold
-from opscan.judging.units import Unit, judge_unit
+from opscan.judging.units import Unit, is_vacuous, judge_unit
 from opscan.judging.verdicts import Judge, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 
 Classify = Callable[[Case], Classification]
+
+_IN_TORCH = ("torch.", "Tensor.", "aten.", "F.", "nn.functional.", "functional.")
+"""How names begin that only torch itself can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,13 @@ def judge_spec(
 
 def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
     """The floating dtypes that any tensor input declares, under the names that compared tensors carry."""
-    inputs = (*spec.inputs, *spec.method_inputs, *((spec.tensor_input,) if spec.tensor_input else ()))
-    declared = [str(dtype) for given in inputs if given.kind.startswith("tensor") for dtype in given.dtypes.values]
-    torch_names = dict.fromkeys(TORCH_DTYPES.get(dtype, "") for dtype in declared)
-    return tuple(ATK_DTYPES[name] for name in torch_names if name in ATK_DTYPES)
+    declared = [
+        str(dtype) for given in inputs_of(spec) if given.kind.startswith("tensor") for dtype in given.dtypes.values
+    ]
+    names = dict.fromkeys(
+        dtype if dtype == "hf32" else ATK_DTYPES.get(TORCH_DTYPES.get(dtype, ""), "") for dtype in declared
+    )
+    return tuple(name for name in names if name)
 
 
 def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding]) -> Judged:
@@ -85,12 +92,12 @@ def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findi
     tensors = fold(unit.verdicts, unit.statuses, evidence.source)
     compares = {"accuracy", "small-value"} & set(base.scenarios)
     status = unit.status if compares else "ok"
-    broken = any(finding.rule == "OPS104" and finding.severity == "error" for finding in findings)
+    broken = next((f.message for f in findings if f.rule == "OPS104" and f.severity == "error"), "")
     status = "invalid" if broken else status
     report = replace(
         base,
         status=status,
-        reason=_reason(status, tensors, evidence, base),
+        reason=broken or _reason(status, tensors, evidence, base),
         basis=basis,
         recommended=dict(unit.recommendation.standards) or None,
         expression=unit.recommendation.expression,
@@ -118,7 +125,9 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
         findings.append(find(rule, report.path, message, spans=[span], fix=label))
 
     exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
-    loose = [tensor for tensor in report.tensors if tensor.status == "too-loose"]
+    vacuous = _vacuous(unit)
+    loose = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
+    zeros = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name in vacuous]
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
     if inadequate:
@@ -129,62 +138,36 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
         dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))
         add("no-threshold-row", f"ATK compares {dtypes} with torch.equal whatever the standard says, but "
             f"{told(rowless, evidence)}: leave these dtypes out, or compare them in a plugin", "manual")  # fmt: skip
+    if zeros:
+        message = f"{written} passes even an output of zeros: {told(zeros, evidence)}; {advice}"
+        add("standard-vacuous", message)
     if loose:
-        label = "unsafe" if fix == "safe" and nan_possible(spec) else fix
-        caveat = _nan_caveat(spec)
-        add("standard-too-loose", f"{written} passes wrong kernels: {told(loose, evidence)}, so bits must agree; "
-            f"write `equal`{caveat}", label)  # fmt: skip
+        label = "unsafe" if fix == "safe" and nan_possible(spec, evidence) else fix
+        caveat = _nan_caveat(spec, evidence)
+        copies = told(loose, evidence, copies=True)
+        message = f"{written} passes wrong kernels: {copies}, so bits must agree; write `equal`{caveat}"
+        add("standard-too-loose", message, label)
     if report.status == "ambiguous" and not findings:
         add("ambiguous-default", f"{written} means another comparator in another ATK version; {advice}")
     shared = [tensor for tensor in report.tensors if tensor.status == "shared"]
     if shared:
-        add("standard-shared", f"{told(shared, evidence)}, yet shares the tolerance that "
+        add("standard-shared", f"{told(shared, evidence, copies=True)}, yet shares the tolerance that "
             f"{_needers(unit)} needs: split the spec to compare it bit by bit", "none")  # fmt: skip
     return findings
 
 
-def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
-    """safe, unsafe or manual, by the promises of the contract."""
-    if unit.recommendation.expression is None or not unit.recommendation.adequate:
-        return "manual"
-    if any(verdict.case.acc != spec.acc for verdict in unit.verdicts):
-        return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
-    several = sum(given.kind.startswith("tensor") for given in (*spec.inputs, *spec.method_inputs)) > 1
-    shapes_matter = (spec.backward and several) or any(
-        "shapes" in verdict.tensor.depends_on for case in unit.verdicts for verdict in case.tensors
-    )  # a gradient that was never broadcast does not show that it could have been
-    tightens = all(standard == "value-equal" for standard in unit.recommendation.standards.values())
-    certain = evidence.certain and (not tightens or evidence.complete or not shapes_matter)
-    unsure = any(not v.effective.known for case in unit.verdicts for v in case.tensors)
-    return "safe" if certain and basis in ("golden", "plugin") and not unsure else "unsafe"
-
-
-def nan_possible(spec: Spec) -> bool:
-    """Whether some case can give an output that is NaN in part: then even a correct copy fails `equal`."""
-    several = sum(given.kind.startswith("tensor") for given in spec.inputs) > 1
-    boundary = spec.extra_numbers != 0 and any(given.boundary.get("has_infnan", True) for given in spec.inputs)
-    declared = any(
-        "nan" in spec.source.text[span.start : span.end]
-        for where, span in spec.spans.items()
-        if "ranges" in where and where[-1] != "ranges"
-    )
-    return several and (boundary or declared)
-
-
-def _nan_caveat(spec: Spec) -> str:
-    return (
-        " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself"
-        if nan_possible(spec)
-        else ""
-    )
-
-
-_IN_TORCH = ("torch.", "Tensor.", "aten.", "F.", "nn.functional.", "functional.")
-"""Only torch itself can tell whether it has such an operator."""
+def _nan_caveat(spec: Spec, evidence: Evidence) -> str:
+    if not nan_possible(spec, evidence):
+        return ""
+    return " after switching has_infnan and nan ranges off: a partly-NaN output never equals itself"
 
 
 def foreign_name(spec: Spec) -> str | None:
     """Why the spec's name means no operator of PyTorch, told without importing torch; None where it may mean one."""
+    from opscan.numerics.names import find as find_described
+
+    if any(name and find_described(name) for name in (spec.aclnn_name, spec.name)):
+        return None
     if not spec.name:
         return "the spec names no golden operator"
     if spec.tensor_input is not None or spec.name.startswith(_IN_TORCH):
@@ -211,13 +194,15 @@ def _unrunnable(
     if all(known.mismatch for _, known in pairs):
         return Judged(replace(report, status="invalid"), tuple(findings))
     name_span = [spec.spans.get(("name",)) or spec.spans.get(("api_type",))]
-    finding = find("unknown-operator", base.path, first.reason, spans=name_span)
+    evaluated = first.basis == "none" and spec.api_type == "function" and (spec.name or "").startswith(_IN_TORCH)
+    severity = "warning" if evaluated else None  # ATK evaluates the name itself, so no plugin can give it a meaning
+    finding = find("unknown-operator", base.path, first.reason, spans=name_span, severity=severity)
     return Judged(report, (*findings, finding))
 
 
 def _mismatches(spec: Spec, shown: str, pairs: Sequence[tuple[Case, Classification]]) -> list[Finding]:
     refused = [known.reason for _, known in pairs if known.mismatch]
-    if not refused:
+    if not refused or not inputs_of(spec):  # a spec without inputs has a finding that says so
         return []
     severity = "error" if len(refused) == len(pairs) else "warning"
     message = f"{len(refused)} of {len(pairs)} cases cannot run: {refused[0]}"
@@ -260,10 +245,14 @@ def _acc_span(spec: Spec) -> Span | None:
     return None
 
 
+def _vacuous(unit: Unit) -> set[str]:
+    return {v.tensor.name for c in unit.verdicts for v in c.tensors if is_vacuous(v, unit.recommendation)}
+
+
 def _strict_by(unit: Unit, report: FileReport, how: str) -> list[TensorReport]:
     """The tensors that are judged too strictly: `exact` where a tolerance can be written, `rowless` where it cannot for
     their dtype, `inadequate` where one is in effect that correct kernels fail."""
-    names = set()
+    names: set[str] = set()
     for case, statuses in zip(unit.verdicts, unit.statuses, strict=True):
         for verdict, status in zip(case.tensors, statuses, strict=True):
             if status == "too-strict":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opscan.judging.recommend import Recommendation, mean_failure, recommend
+from opscan.judging.standards import load_standards
 from opscan.judging.tensors import worst
 from opscan.judging.verdicts import CaseVerdict, Judge, TensorVerdict
 
@@ -36,16 +37,32 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     rate = mean_failure(tolerances)
     loose = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
     tight = _too_tight(verdicts, judge.limit) if rate >= judge.limit else frozenset()
-    statuses = tuple(tuple(_status(verdict, loose, tight) for verdict in case.tensors) for case in verdicts)
+    statuses = tuple(
+        tuple(_status(verdict, loose, tight, recommendation) for verdict in case.tensors) for case in verdicts
+    )
     return Unit(tuple(verdicts), statuses, recommendation, rate)
 
 
-def _status(verdict: TensorVerdict, loose: bool, tight: frozenset[tuple[str, str]]) -> str:
+def _status(
+    verdict: TensorVerdict, loose: bool, tight: frozenset[tuple[str, str]], recommendation: Recommendation
+) -> str:
+    if is_vacuous(verdict, recommendation):
+        return "too-loose"
     if verdict.status == "too-loose" and loose:
         return "shared"
     if verdict.need == "tolerance" and (verdict.tensor.name, verdict.tensor.dtype) in tight and not verdict.exact:
         return "too-strict"
     return verdict.status
+
+
+def is_vacuous(verdict: TensorVerdict, recommendation: Recommendation) -> bool:
+    """Whether zeros would pass, though they would not pass what is recommended instead."""
+    if verdict.need != "tolerance" or not verdict.vacuous or verdict.load is None:
+        return False
+    dtype = verdict.tensor.dtype
+    name = recommendation.standards.get(dtype)
+    rule = load_standards().rule(name, dtype) if name else None
+    return rule is not None and not verdict.load.passes_zeros(rule)
 
 
 def _too_tight(verdicts: Sequence[CaseVerdict], limit: float) -> frozenset[tuple[str, str]]:

@@ -123,16 +123,16 @@ def _signatures() -> dict[str, tuple[str, ...]]:
 
 def _argument(given: CaseInput, backward: bool, label: str, position: int) -> Any:
     if given.kind in _TENSOR_KINDS:
-        return _tensor_argument(given, backward, label, position)
+        return tensor_argument(given, backward, label, position)
     if given.members is not None:
         values = [_argument(member, backward, f"{label}[{i}]", position) for i, member in enumerate(given.members)]
         return tuple(values) if given.kind.endswith("_tuple") else values
     return _plain_value(given, label)
 
 
-def _tensor_argument(given: CaseInput, backward: bool, label: str, position: int) -> Any:
+def tensor_argument(given: CaseInput, backward: bool, label: str, position: int) -> Any:
     if given.members is not None:
-        members = [_tensor_argument(m, backward, f"{label}[{i}]", position) for i, m in enumerate(given.members)]
+        members = [tensor_argument(m, backward, f"{label}[{i}]", position) for i, m in enumerate(given.members)]
         return tuple(members) if given.kind == "tensor_tuple" else members
     if given.shape is None:
         if not given.required or given.values in (None, "null", "default"):

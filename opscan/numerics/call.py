@@ -14,12 +14,14 @@ SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "floa
 EXPONENT_BITS = {"float64": 11, "float32": 8, "float16": 5, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 5}
 Region = tuple[int, tuple[tuple[int, int], ...]]
 """An axis and the spans (from, up to) on it."""
+Pool = tuple[Any, ...]
+"""A max pooling: its name, the shapes it reads and makes, its windows."""
 INTEGER_BITS = {"bool": 1, "uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "uint32": 32, "int64": 63}
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that enters or leaves a call. `zero`, `unit`, `region`: see `facts.Facts`."""
+    """A tensor that enters or leaves a call. `zero` and what follows it: see `facts.Facts`."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -27,6 +29,9 @@ class Operand:
     zero: bool = False
     unit: bool = False
     region: Region | None = None
+    distinct: bool | None = None
+    spread: int = 0
+    pool: Pool | None = None
 
     @property
     def numel(self) -> int:
@@ -47,6 +52,7 @@ class Call:
     """`arguments` by schema name, tensors as operands; `outputs` as the schema returns them (None where masked out).
 
     `broadcast`: the autograd engine sums this gradient back to the shape of an input that was broadcast.
+    `steered`: the run has read a whole number from a tensor, which may have decided any shape since.
     """
 
     op: str
@@ -56,6 +62,7 @@ class Call:
     outputs: tuple[Operand | None, ...]
     backward: bool = False
     broadcast: bool = False
+    steered: bool = False
 
     def operands(self) -> Iterator[Operand]:
         for value in self.arguments.values():
@@ -122,8 +129,11 @@ def is_representable(value: Any, dtype: str) -> bool:
         return False
     if value == 0 or not math.isfinite(value):
         return True
-    mantissa = math.frexp(value)[0] * 2.0**digits
-    return mantissa == int(mantissa)
+    exponent, bias = math.frexp(value)[1], 2 ** (EXPONENT_BITS[dtype] - 1) - 1
+    if exponent > bias + 1:
+        return False
+    steps = math.ldexp(value, digits - max(exponent, 2 - bias))  # below 2 - bias lie the subnormal numbers
+    return steps == int(steps)
 
 
 def spatial(value: Any, rank: int, default: int = 1) -> list[int]:

@@ -8,13 +8,17 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from opscan.model import Case, Classification, TensorClass
+from opscan.model import Case, Classification, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
 from opscan.numerics.bits import Bits, Level
+from opscan.numerics.described import bind_described
 from opscan.numerics.dtypes import ATK_DTYPES
-from opscan.numerics.operators import Operator, resolve
+from opscan.numerics.messages import OUT_OF_MEMORY
+from opscan.numerics.names import described, is_npu_name
+from opscan.numerics.operators import NotFollowed, Operator, resolve
 
 REAL_ELEMENTS = 1 << 20
 """Largest number of input elements for which an operator that needs data runs on real CPU tensors."""
@@ -28,12 +32,22 @@ def basis_of(case: Case) -> str:
     return "golden" if case.api_type in _BUILT_IN and case.api in ("pytorch", None) else "name"
 
 
-def classify(case: Case) -> Classification:
+def classify(case: Case, golden: Plugin | None = None) -> Classification:
     """The class of every forward output and, where `case.backward`, of every gradient.
 
-    Anything that cannot be told is a Classification without tensors and with the reason; nothing is raised.
+    `golden`: the plugin that holds the executor of the case; where its code cannot be followed, the name decides, and
+    the reason says why. Anything that cannot be told is a Classification without tensors and with the reason; nothing
+    is raised.
     """
+    if golden is not None:
+        read = _read(case, golden)
+        named = read if read.tensors else classify(case)
+        return replace(named, reason=read.reason) if named.tensors else read
     basis = basis_of(case)
+    if basis == "name" or is_npu_name(case.name or ""):
+        known = _described(case)
+        if known is not None:
+            return known
     if not case.name:
         return Classification((), "none", "the spec names no golden operator")
     operator = resolve(case.name, method=case.tensor_input is not None)
@@ -52,8 +66,37 @@ def classify(case: Case) -> Classification:
     return outcome
 
 
+def _read(case: Case, plugin: Plugin) -> Classification:
+    """The answer of the executor's own code."""
+    from opscan.numerics.goldens import golden_of
+
+    golden = golden_of(plugin, case.api_type, case)
+    if isinstance(golden, str):
+        return Classification((), "none", golden)
+    try:
+        known = _trace(golden, bind(case, ()), replace(case, outputs=None), "plugin")
+    except Unbindable as problem:
+        return Classification((), "plugin", str(problem))
+    if not golden.looked:
+        return known
+    # what the code did holds for the values that were drawn for it
+    tensors = (replace(t, depends_on=tuple(sorted({*t.depends_on, "values"}))) for t in known.tensors)
+    return replace(known, tensors=tuple(tensors))
+
+
+def _described(case: Case) -> Classification | None:
+    """The answer of the catalog's own entry for the aclnn name; None where it has none."""
+    entry = described(case)
+    if entry is None:
+        return None
+    try:
+        return _trace(entry.operator(), bind_described(case, entry), replace(case, outputs=None), "name")
+    except Unbindable as problem:
+        return Classification((), "name", str(problem))
+
+
 def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Classification:
-    from opscan.numerics.running import NeedsData, Refused, trace
+    from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
 
     elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
     try:
@@ -69,6 +112,10 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             if elements > SURE_ELEMENTS or _magnitude((binding.args, *binding.kwargs.values())) > SURE_ELEMENTS:
                 raise
             run = trace(operator, binding, case.outputs, real=True)
+    except OutOfMemory:
+        return Classification((), basis, f"{operator.name} {OUT_OF_MEMORY}")
+    except NotFollowed as problem:
+        return Classification((), "none", str(problem))
     except (Refused, NeedsData) as problem:
         refused = isinstance(problem, Refused)
         return Classification(

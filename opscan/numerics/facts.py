@@ -3,28 +3,58 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from opscan.numerics.call import Call, Operand, Region
+from opscan.numerics.call import Call, Operand, Pool, Region, spatial
 
 _ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
 _ONES = frozenset({"ones", "ones_like", "new_ones"})
 _FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill_"})
 _SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
 _COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
+_CHOOSING = frozenset(
+    {
+        "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_to_sparse",
+        "_coalesce", "_values", "values", "_indices", "indices",
+    }
+)  # fmt: skip
+"""Calls whose values decide how many elements come out."""
+_SIZED = frozenset(
+    {"new_zeros", "new_ones", "new_full", "new_empty", "embedding_dense_backward", "masked_scatter_backward"}
+)
+"""Calls that take the sizes of the result as an attribute."""
+_LIKE_SELF = frozenset(
+    {
+        "index_put", "_unsafe_index_put", "_index_put_impl", "put", "index_add", "index_copy", "index_fill", "scatter",
+        "scatter_add", "scatter_reduce", "index_reduce", "masked_scatter", "copy",
+    }
+)  # fmt: skip
+"""Calls whose result has the shape of `self` whatever is written into it."""
+_POOLS = frozenset(f"{form}max_pool{rank}d" for form in ("", "adaptive_", "fractional_") for rank in (2, 3))
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`zero`: nothing but zeros; `unit`: nothing but 0, 1 and -1; `region`: zero outside it."""
+    """`zero`: nothing but zeros; `unit`: nothing but 0, 1 and -1; `region`: zero outside it.
+
+    `distinct`: indices that are known to differ (True) or to repeat (False). `spread`: 0 where the shape is certain; n
+    where it follows from values, and other values could make it n times as large. `pool`: the max pooling of this trace
+    that made these indices, so that each lies in its own window.
+    """
 
     zero: bool = False
     unit: bool = False
     region: Region | None = None
+    distinct: bool | None = None
+    spread: int = 0
+    pool: Pool | None = None
 
     def merged(self, other: Facts) -> Facts:
         """What still holds where values of both kinds stand side by side."""
-        return Facts(self.zero and other.zero, self.unit and other.unit)
+        return Facts(self.zero and other.zero, self.unit and other.unit, spread=max(self.spread, other.spread))
 
 
 NOTHING = Facts()
@@ -33,8 +63,64 @@ NOTHING = Facts()
 def deduce(call: Call) -> Facts:
     """What follows for the result of `call`."""
     if _makes_zeros(call):
-        return Facts(zero=True, unit=True)
-    return Facts(unit=_makes_units(call), region=_region(call))
+        return Facts(zero=True, unit=True, spread=_spread(call))
+    source = next(call.operands(), None) if call.packet in _COPIES else None
+    return Facts(
+        unit=_makes_units(call),
+        region=_region(call),
+        distinct=source.distinct if source else None,
+        spread=_spread(call),
+        pool=source.pool if source else pool_of(call),
+    )
+
+
+def _spread(call: Call) -> int:
+    """Whether, and by how much, other values could make the result larger."""
+    source = next(call.operands(), None)
+    if source is None or call.packet in _SIZED or all(out is None or not out.shape for out in call.outputs):
+        return 0
+    if call.packet in _LIKE_SELF or (call.packet.endswith("_") and not call.packet.endswith("__")):
+        return call.tensor("self").spread
+    given = max(operand.spread for operand in call.operands())
+    if not _sized_by_values(call):
+        return given
+    chosen, most = call.output.numel, max(operand.numel for operand in call.operands())
+    if call.packet == "nonzero":
+        chosen = call.output.shape[0]
+    elif call.packet == "masked_select":
+        most = math.prod(broadcast([operand.shape for operand in call.operands()]))
+    return max(given, 1, -(-most // max(chosen, 1)))
+
+
+def _sized_by_values(call: Call) -> bool:
+    if call.packet == "index":
+        return any(operand.dtype in ("bool", "uint8") for operand in _flat(call.argument("indices", ())))
+    return call.packet in _CHOOSING or (call.packet == "repeat_interleave" and "repeats" in call.arguments)
+
+
+def _flat(values: Sequence[Any]) -> list[Operand]:
+    return [value for value in values if isinstance(value, Operand)]
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max(len(shape) for shape in shapes)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(max(sizes) for sizes in zip(*padded, strict=True))
+
+
+def pool_of(call: Call) -> Pool | None:
+    """The max pooling that `call` is, or of which it is the gradient."""
+    name = call.packet.removesuffix("_backward").removesuffix("_with_indices")
+    if name not in _POOLS:
+        return None
+    upstream = call.arguments.get("grad_output")
+    result = upstream if isinstance(upstream, Operand) else call.output
+    rank = int(name[-2])
+    kernel = spatial(call.argument("kernel_size"), rank)
+    windows = (spatial(call.argument("stride") or kernel, rank), *(
+        spatial(call.argument(attribute), rank, default) for attribute, default in (("padding", 0), ("dilation", 1))
+    ))  # fmt: skip
+    return name, call.tensor("self").shape, result.shape, tuple(kernel), *(tuple(window) for window in windows)
 
 
 def _makes_zeros(call: Call) -> bool:

@@ -3,47 +3,84 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opscan.model import Case, CaseInput, Classification
+from opscan.model import Case, CaseInput, Classification, Plugin
+from opscan.numerics.messages import Answer, Limits, Question, missing_torch
 from opscan.numerics.store import Store
 
 
 class Classifier:
-    """Remembers every answer: generated cases repeat their patterns, and so do runs. Close it to keep them."""
+    """Remembers every answer: generated cases repeat their patterns, and so do runs. Close it to keep them.
 
-    def __init__(self, store: Store | None = None) -> None:
+    `limits`: trace in processes of their own, within these; without it tracing happens here, unlimited.
+    """
+
+    def __init__(self, store: Store | None = None, limits: Limits | None = None) -> None:
         self._known: dict[str, Classification] = {}
         self._store = store
+        self._limits = limits
         self.missing = ""
         """Why nothing can be traced, once a case has asked for it."""
 
-    def classify(self, case: Case) -> Classification:
+    def classify(self, case: Case, golden: Plugin | None = None) -> Classification:
         """The classes of a case. Without torch only what an earlier run has learnt is known."""
-        key = fingerprint(case)
-        known = self._known.get(key)
-        if known is None and self._store is not None:
-            known = self._store.get(key)
-        if known is None:
-            known = self._trace(case, key)
-        self._known[key] = known
-        return known
+        return self.classify_many([Question(case, golden)])[0]
 
-    def _trace(self, case: Case, key: str) -> Classification:
-        try:
-            from opscan.numerics.classify import classify
+    def classify_many(self, questions: Sequence[Question]) -> list[Classification]:
+        """The classes of many cases, in their order: what is not known yet is traced at once, several at a time."""
+        keys = [_key(question) for question in questions]
+        asked: dict[str, Question] = {}
+        for key, question in zip(keys, questions, strict=True):
+            if key in self._known or key in asked:
+                continue
+            known = self._store.get(key) if self._store is not None else None
+            if known is None:
+                asked[key] = question
+            else:
+                self._known[key] = known
+        if asked:
+            self._learn(asked)
+        return [self._known[key] for key in keys]
 
-            known = classify(case)
-        except ImportError as problem:
-            self.missing = f"tracing needs PyTorch (pip install 'opscan-ascend[torch]'): {problem}"
-            return Classification((), "none", self.missing)
-        if self._store is not None:
-            self._store.put(key, known)
-        return known
+    def _learn(self, asked: Mapping[str, Question]) -> None:
+        for key, answer in zip(asked, self._answers(list(asked.values())), strict=True):
+            self._known[key] = answer.classification
+            self.missing = self.missing or answer.missing
+            if answer.lasting and self._store is not None:
+                self._store.put(key, answer.classification)
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        if self._limits is None:
+            return [_answer_here(question) for question in questions]
+        from opscan.numerics.workers import shared_workers
+
+        return shared_workers(self._limits).answer(questions)
 
     def close(self) -> None:
         if self._store is not None:
             self._store.close()
+
+
+def _answer_here(question: Question) -> Answer:
+    try:
+        from opscan.numerics.classify import classify
+
+        return Answer(classify(question.case, question.golden))
+    except ImportError as problem:
+        return missing_torch(problem)
+
+
+def _key(question: Question) -> str:
+    key = fingerprint(question.case)
+    if question.golden is None:
+        return key
+    from hashlib import blake2b
+
+    source = question.golden.source
+    text = f"{source.path}\n{source.text}".encode(errors="replace")
+    return f"{key} {blake2b(text, digest_size=16).hexdigest()}"
 
 
 def fingerprint(case: Case) -> str:
@@ -51,6 +88,7 @@ def fingerprint(case: Case) -> str:
     return json.dumps(
         [
             case.name,
+            case.aclnn_name,
             case.api,
             case.api_type,
             case.backward,

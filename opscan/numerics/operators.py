@@ -47,14 +47,22 @@ _COMPOSED = frozenset({"unique", "lu", "lobpcg", "pca_lowrank", "svd_lowrank", "
 _PREFIXES = {"torch.special": "special_", "torch.linalg": "linalg_", "torch.fft": "fft_"}
 
 
+class NotFollowed(Exception):
+    """The code that describes an operator leaves the subset that is followed; the message says where and with what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`call` takes the receiver first where `method`; `parameters` are the names users know, where known."""
+    """`call` takes the receiver first where `method`; `parameters` are the names users know, where known.
+
+    `counts`: where it looks at values, how large the whole numbers among its inputs are decides shapes and extents.
+    """
 
     name: str
     call: Callable[..., Any]
     parameters: tuple[str, ...]
     method: bool = False
+    counts: bool = False
 
     @property
     def in_place(self) -> bool:

@@ -20,11 +20,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.bits import Bits
-from opscan.numerics.operators import Operator
+from opscan.numerics.facts import Facts
+from opscan.numerics.operators import NotFollowed, Operator
 from opscan.numerics.tracer import Tracer
 
 _LARGEST_TOTAL = 1 << 22
-"""Bound for the sum of an integer input that is drawn: counts and repeats become output elements."""
+"""Bound for the sum of an integer input that is drawn: counts become output elements."""
+_COUNTING = frozenset({"repeat_interleave"})
+"""Operators whose whole numbers are counts: extents and shapes are largest where all of these are."""
 
 Traced = tuple[str, str, "TensorArgument | None", Any, Bits]
 """(name of the compared tensor, role, the argument it belongs to, the tensor, its bits)."""
@@ -37,6 +40,12 @@ _NEEDS_DATA = tuple(
     )
     if hasattr(fake_tensor, name)
 )  # fmt: skip
+
+_OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")
+
+
+_KNOWN_INDICES = {"unique": True, "duplicate": False}
+"""What may be said of an index tensor instead of a range of values."""
 
 
 class NeedsData(Exception):
@@ -53,26 +62,63 @@ def _fake_mode() -> FakeTensorMode:
     return FakeTensorMode(allow_non_fake_inputs=False)
 
 
+class OutOfMemory(Exception):
+    """The operator asks for more memory than the process may have, or than there is."""
+
+
 def trace(operator: Operator, binding: Binding, mutated: int | None, *, real: bool) -> list[Traced]:
     """Every compared tensor with its bits. `mutated`: the argument that is compared instead of the return value.
 
-    Raises NeedsData where fake tensors (`real=False`) cannot answer, Refused where the operator raises.
+    Raises NeedsData where fake tensors (`real=False`) cannot answer, Refused where the operator raises, OutOfMemory.
     """
+    try:
+        return _watch(operator, binding, mutated, "mixed" if real else "none")
+    except Refused:
+        if not real:
+            raise
+        for chosen in (None, *_mask_sizes(binding)):
+            with contextlib.suppress(Refused, NeedsData):
+                return _watch(operator, binding, mutated, "zeros", chosen)
+        raise
+
+
+def _mask_sizes(binding: Binding) -> list[int]:
+    """How many elements masks may have to choose, so that another input fits what they choose."""
+    tensors = list(binding.tensors())
+    if not any(tensor.dtype == "bool" for tensor in tensors):
+        return []
+    return sorted({tensor.shape[0] for tensor in tensors if tensor.dtype != "bool" and tensor.shape})
+
+
+def _watch(
+    operator: Operator, binding: Binding, mutated: int | None, data: str, chosen: int | None = None
+) -> list[Traced]:
+    real = data != "none"
     mode: Any = contextlib.nullcontext() if real else _fake_mode()
     with mode, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _run(operator, binding, mutated, real)
-        except (NeedsData, Refused):
+            return _run(operator, binding, mutated, data, chosen)
+        except (NeedsData, Refused, NotFollowed):
             raise
         except _NEEDS_DATA as problem:
             raise NeedsData(f"{operator.name} looks at values: {_first_line(problem)}") from None
         except NotImplementedError as problem:
             raise (Refused if real else NeedsData)(_first_line(problem)) from None
+        except MemoryError as problem:
+            raise OutOfMemory(_first_line(problem)) from None
         except Exception as problem:
-            if "DataDependent" in type(problem).__name__ or "can't allocate memory" in str(problem):
+            if real and any(words in str(problem) for words in _OUT_OF_MEMORY):
+                raise OutOfMemory(_first_line(problem)) from None
+            if needs_data(problem):
                 raise NeedsData(_first_line(problem)) from None
             raise Refused(_first_line(problem)) from None
+
+
+def needs_data(problem: Exception) -> bool:
+    """Whether torch says by `problem` that fake tensors do not do (or real ones of this size), not that it refuses."""
+    special = isinstance(problem, (*_NEEDS_DATA, NotImplementedError)) or "DataDependent" in type(problem).__name__
+    return special or "can't allocate memory" in str(problem)
 
 
 def _first_line(problem: Exception) -> str:
@@ -80,19 +126,27 @@ def _first_line(problem: Exception) -> str:
     return text.splitlines()[0][:300]
 
 
-def _run(operator: Operator, binding: Binding, mutated: int | None, real: bool) -> list[Traced]:
+def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, chosen: int | None) -> list[Traced]:
+    """`data`: `none` for fake tensors; `mixed`: floats that round, whole numbers 0 and 1; `zeros`: no 1 among these.
+
+    Masks let everything pass, so that what they choose is as large as it can be, or `chosen` elements.
+    """
     leaves: list[tuple[TensorArgument, Any]] = []
+    real = data != "none"
     generator = torch.Generator().manual_seed(0) if real else None
+    repeats = operator.name.rpartition(".")[2] in _COUNTING
+    counts = (operator.counts or repeats) and data == "mixed"
 
     def make(argument: TensorArgument) -> Any:
-        tensor = _make(argument, generator)
+        whole = _whole_range(argument, counts=counts, zeros=data == "zeros")
+        tensor = _make(argument, generator, (whole[1], whole[1]) if repeats else whole, chosen)
         leaves.append((argument, tensor))
         return tensor
 
     args, kwargs = binding.fill(make)
     tracer = Tracer()
-    for _, tensor in leaves:
-        tracer.seed(tensor, Bits())
+    for argument, tensor in leaves:
+        tracer.seed(tensor, Bits(), Facts(distinct=_KNOWN_INDICES.get(argument.values)))
     with tracer:
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
@@ -134,14 +188,14 @@ def _tensors(value: Any, kind: type = torch.Tensor) -> Iterator[Any]:
 
 
 def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgument, Any]], real: bool) -> list[Traced]:
-    wanted = [(argument, tensor) for argument, tensor in leaves if tensor.requires_grad]
+    wanted = [(argument, tensor) for argument, tensor in leaves if argument.requires_grad]
     roots = [tensor for tensor in outputs if tensor.requires_grad]
     if not wanted or not roots:
         return []
     tracer.phase = "backward"
     upstream = [torch.randn_like(root) if real else torch.empty_like(root) for root in roots]
-    for tensor in upstream:
-        tracer.seed(tensor, Bits())
+    for tensor, root in zip(upstream, roots, strict=True):
+        tracer.seed(tensor, Bits(), Facts(spread=tracer.spread_of(root)))
     with tracer:
         gradients = torch.autograd.grad(roots, [tensor for _, tensor in wanted], upstream, allow_unused=True)
     return [
@@ -151,7 +205,11 @@ def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgum
     ]
 
 
-def _make(argument: TensorArgument, generator: Any) -> Any:
+def _make(argument: TensorArgument, generator: Any, whole: tuple[int, int], chosen: int | None) -> Any:
+    """A tensor with values from `generator`, without values where there is none; whole numbers lie in `whole`.
+
+    A mask is true in its first `chosen` places, everywhere where that is None.
+    """
     dtype = getattr(torch, argument.dtype)
     if generator is None:
         return torch.empty(argument.shape, dtype=dtype, requires_grad=argument.requires_grad)
@@ -159,15 +217,25 @@ def _make(argument: TensorArgument, generator: Any) -> Any:
         values = torch.randn(argument.shape, generator=generator, dtype=torch.float64).to(dtype)
         return values.requires_grad_(argument.requires_grad)
     if dtype == torch.bool:
-        return torch.rand(argument.shape, generator=generator) > 0.5
-    low, high = _whole_range(argument.values)
-    high = max(low, min(high, low + max(_LARGEST_TOTAL // max(math.prod(argument.shape), 1), 16)))
-    return torch.randint(low, high + 1, argument.shape, generator=generator).to(dtype)
+        places = torch.arange(math.prod(argument.shape)).reshape(argument.shape)
+        return torch.ones(argument.shape, dtype=dtype) if chosen is None else places < chosen
+    return torch.randint(whole[0], whole[1] + 1, argument.shape, generator=generator).to(dtype)
 
 
-def _whole_range(values: Any) -> tuple[int, int]:
-    """The declared range of an integer input; small whole numbers where none is declared."""
-    if isinstance(values, tuple) and len(values) == 2 and all(type(end) in (int, float) for end in values):
-        low, high = int(min(values)), int(max(values))
-        return max(low, -(1 << 31)), min(high, 1 << 31)
+def _whole_range(argument: TensorArgument, *, counts: bool, zeros: bool) -> tuple[int, int]:
+    """What the whole numbers of an input are drawn from.
+
+    The declared range only where they are counts: some kernels do not check indices, and write where these point.
+    """
+    values = argument.values
+    if zeros:
+        return 0, 0
+    if counts and isinstance(values, tuple) and len(values) == 2 and all(_is_finite(end) for end in values):
+        low, high = max(int(min(values)), 0), min(int(max(values)), 1 << 31)
+        most = low + max(_LARGEST_TOTAL // max(math.prod(argument.shape), 1), 16)
+        return low, max(low, min(high, most))
     return 0, 1
+
+
+def _is_finite(end: Any) -> bool:
+    return type(end) in (int, float) and math.isfinite(end)

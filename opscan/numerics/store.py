@@ -39,13 +39,13 @@ class Store:
             row = self._connection.execute(
                 "SELECT value FROM known WHERE key = ?", (self._key(fingerprint),)
             ).fetchone()
-            return _load(json.loads(row[0])) if row else None
+            return load(json.loads(row[0])) if row else None
         return None
 
     def put(self, fingerprint: str, classification: Classification) -> None:
         if self._connection is None:
             return
-        value = json.dumps(_dump(classification), separators=(",", ":"))
+        value = json.dumps(dump(classification), separators=(",", ":"))
         self._new.append((self._key(fingerprint), value))
 
     def close(self) -> None:
@@ -105,7 +105,8 @@ def _torch_version() -> str:
     return ""
 
 
-def _dump(known: Classification) -> list[Any]:
+def dump(known: Classification) -> list[Any]:
+    """The classification as JSON can hold it."""
     tensors = [
         [
             tensor.name,
@@ -127,7 +128,8 @@ def _dump(known: Classification) -> list[Any]:
     return [known.basis, known.reason, known.mismatch, tensors]
 
 
-def _load(data: list[Any]) -> Classification:
+def load(data: list[Any]) -> Classification:
+    """What `dump` was given. Raises ValueError, TypeError or KeyError for anything else."""
     basis, reason, mismatch, tensors = data
     return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch)
 

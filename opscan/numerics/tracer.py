@@ -54,14 +54,20 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._bits: dict[int, Bits] = {}
         self._facts: dict[int, Facts] = {}
         self._leaked: Bits | None = None
+        self._steered = False
         self._alive: list[Any] = []
 
-    def seed(self, tensor: Any, bits: Bits) -> None:
+    def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
         self._set(tensor, bits)
+        self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
         """The bits of `tensor`; a tensor that no call has made is a constant."""
         return self._bits.get(_storage(tensor), CONST)
+
+    def spread_of(self, tensor: Any) -> int:
+        """Whether the shape of `tensor` follows from values: see `Facts`."""
+        return self._facts.get(_storage(tensor), NOTHING).spread
 
     def _set(self, tensor: Any, bits: Bits) -> None:
         self._alive.append(tensor)  # a freed storage's address would be given to another tensor
@@ -115,6 +121,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             outputs=tuple(self._operand(output) if isinstance(output, torch.Tensor) else None for output in outputs),
             backward=self.phase == "backward",
             broadcast=self._sums_broadcast(packet, arguments, outputs),
+            steered=self._steered,
         )
         results = transfer(call, kind)
         if len(results) < len(outputs):
@@ -138,6 +145,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         operand = call.tensor("self")
         if operand.rounds or operand.bits.level > Level.SELECT:
             self._leaked = join((operand.bits, self._leaked or CONST))
+        elif operand.dtype != "bool":
+            self._steered = True
 
     def _store(self, output: Any, bits: Bits, facts: Facts, written: Sequence[Any]) -> None:
         """A write that covers only a part of a storage leaves the rest as it was."""
@@ -161,8 +170,18 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             key = _storage(value)
             dtype = str(value.dtype).removeprefix("torch.")
             facts = self._facts.get(key, NOTHING)
-            region = facts.region if _covers(value) else None
-            return Operand(tuple(value.shape), dtype, self.bits_of(value), facts.zero, facts.unit, region)
+            covers = _covers(value)
+            return Operand(
+                tuple(value.shape),
+                dtype,
+                self.bits_of(value),
+                facts.zero,
+                facts.unit,
+                facts.region if covers else None,
+                facts.distinct,
+                facts.spread,
+                facts.pool if covers else None,
+            )
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
         return value

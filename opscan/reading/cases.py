@@ -227,7 +227,8 @@ def _shape(value: Any, where: str) -> tuple[int, ...] | None:
         raise _Unusable(f"`{where}.shape` is {kind_of(value)}, not a list")
     for size in value:
         if type(size) is not int or size < 0:
-            raise _Unusable(f"`{where}.shape` holds {kind_of(size)}, not a size")
+            held = f"{size}" if type(size) is int else kind_of(size)
+            raise _Unusable(f"`{where}.shape` holds {held}, not a size")
     return tuple(value)
 
 

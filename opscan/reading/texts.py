@@ -9,6 +9,8 @@ from opscan.model import Fault, Source, Span
 from opscan.reading.positions import span_at
 
 BOM = b"\xef\xbb\xbf"
+LARGEST_YAML = 1 << 20
+"""Bytes. Case designs have a few hundred lines; the pure YAML reader, which decides, takes seconds for each MiB."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -48,8 +50,14 @@ def decode_python(path: Path, data: bytes) -> Source | Fault:
 def load_bytes(path: Path, shown: str) -> bytes | Fault:
     """The bytes of a file; faults `missing-path` and `unreadable-file` otherwise."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            return Fault("unreadable-file", f"{shown} is no regular file")  # a pipe would be waited for
+        if path.suffix.lower() in (".yaml", ".yml") and path.stat().st_size > LARGEST_YAML:
+            return Fault("unreadable-file", f"{shown} is larger than {LARGEST_YAML >> 20} MiB: no case design is")
         return path.read_bytes()
     except FileNotFoundError:
+        if path.is_symlink():
+            return Fault("unreadable-file", f"{shown} is a symbolic link that leads nowhere")
         return Fault("missing-path", f"no such file: {shown}; check the path")
     except IsADirectoryError:
         return Fault("unreadable-file", f"{shown} is a folder, not a file")

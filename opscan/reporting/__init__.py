@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 
-from opscan.model import Audit, Classification, Confirmation
+from opscan.model import Audit, Case, Classification, Confirmation
 
 FORMATS: tuple[str, ...] = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 """What `render` can write."""
@@ -55,6 +55,19 @@ def render_explanation(
     from opscan.reporting import explanation
 
     return explanation.write(classification, operator, format, Look(color, max(width, 40)))
+
+
+def render_patterns(
+    answers: Sequence[tuple[Case, Classification]], operator: str, format: str, *, color: bool = False, width: int = 100
+) -> str:
+    """How the classes of one operator change over broadcast patterns, in one of `EXPLANATION_FORMATS`.
+
+    Raises ValueError for an unknown format.
+    """
+    _require(format, EXPLANATION_FORMATS)
+    from opscan.reporting import patterns
+
+    return patterns.write(answers, operator, format, Look(color, max(width, 40)))
 
 
 def render_confirmations(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opscan.shapes.linking import Catalog, Links, companions, link
+from opscan.shapes.linking import Catalog, Links, companions, executor_companions, link
 from opscan.shapes.scenario import scenarios
 
 if TYPE_CHECKING:
     from opscan.model import CaseFile, Evidence, Plugin, Spec
 
-__all__ = ["Catalog", "Links", "companions", "gather_evidence", "link", "scenarios"]
+__all__ = ["Catalog", "Links", "companions", "executor_companions", "gather_evidence", "link", "scenarios"]
 
 
 def gather_evidence(

@@ -12,7 +12,7 @@ from typing import Any
 
 from opscan.shapes.library import BUILTINS
 from opscan.shapes.machine import Machine
-from opscan.shapes.operations import binary, compare, describe, format_value, subscript, to_text, truth
+from opscan.shapes.operations import compare, describe, format_value, subscript, to_text, truth
 from opscan.shapes.scope import Scope
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import FunctionValue, Poison, SuperValue, measure
@@ -93,7 +93,10 @@ class Evaluator(Machine):
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Any:
         container = self.eval(node.value, scope)
-        index = self.index(node.slice, scope)
+        return self.item(container, self.index(node.slice, scope))
+
+    def item(self, container: Any, index: Any) -> Any:
+        """`container[index]`."""
         return self.guard(subscript, container, index, self.budget)
 
     def index(self, node: ast.AST, scope: Scope) -> Any:
@@ -106,17 +109,19 @@ class Evaluator(Machine):
 
     def _binary(self, node: ast.BinOp, scope: Scope) -> Any:
         left = self.eval(node.left, scope)
-        return self.guard(binary, type(node.op), left, self.eval(node.right, scope), self.budget)
+        return self.guard(self.operate, type(node.op), left, self.eval(node.right, scope))
 
     def _unary(self, node: ast.UnaryOp, scope: Scope) -> Any:
         value = self.eval(node.operand, scope)
-        if isinstance(node.op, ast.Not):
-            return not truth(value)
+        return not truth(value) if isinstance(node.op, ast.Not) else self.sign(type(node.op), value)
+
+    def sign(self, kind: type[ast.AST], value: Any) -> Any:
+        """`-value`, `+value` or `~value`."""
         if type(value) not in {int, float, bool}:
             raise CannotFollow(f"a sign before {describe(value)}")
-        if isinstance(node.op, ast.Invert):
+        if kind is ast.Invert:
             return self.guard(lambda: ~int(value))
-        return -value if isinstance(node.op, ast.USub) else +value
+        return -value if kind is ast.USub else +value
 
     def _bool(self, node: ast.BoolOp, scope: Scope) -> Any:
         stop_at = isinstance(node.op, ast.Or)
@@ -127,14 +132,20 @@ class Evaluator(Machine):
                 break
         return value
 
-    def _compare(self, node: ast.Compare, scope: Scope) -> bool:
+    def _compare(self, node: ast.Compare, scope: Scope) -> Any:
         left = self.eval(node.left, scope)
+        result: Any = True
         for op, part in zip(node.ops, node.comparators, strict=True):
+            if not truth(result):
+                break
             right = self.eval(part, scope)
-            if not self.guard(compare, type(op), left, right, self.budget):
-                return False
+            result = self.compared(type(op), left, right)
             left = right
-        return True
+        return result
+
+    def compared(self, kind: type[ast.AST], left: Any, right: Any) -> Any:
+        """`left <comparison> right`."""
+        return self.guard(compare, kind, left, right, self.budget)
 
     def _sequence(self, node: ast.List | ast.Tuple | ast.Set | ast.Call, scope: Scope) -> list[Any]:
         values = []

@@ -33,7 +33,7 @@ def gather_evidence(
     try:
         return _gather(spec, plugin, _Draw(max(draws, 1), seed))
     except Unsatisfiable:
-        return Evidence("none", reason="no shape of an input fits its max_length")
+        return Evidence("none", reason="no shape of an input fits its max_length and the 64 axes of a tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def _declare(spec: Spec, draw: _Draw) -> Evidence | None:
     """
     tensors = tensor_inputs(spec)
     spaces = [shape_space(i) for i in tensors]
-    if any(is_plural(i.kind) and varies(i) for i in tensors) or _tensor_count(spec) > len(tensors):
-        return None
     fixed = [s.fixed for s in spaces]
+    if any(is_plural(i.kind) and varies(i) for i in tensors) or (_tensor_count(spec) > len(tensors) and None in fixed):
+        return None
     single = [shape is not None and all(n == 1 for n in shape) for shape in fixed]
     if len(tensors) > 1 and sum(not s for s in single) > 1 and None in fixed:
         return None

@@ -11,8 +11,8 @@ from typing import Any
 
 from opscan.shapes.definitions import Definitions, Return
 from opscan.shapes.evaluator import construct_name
-from opscan.shapes.modules import import_module, import_name
-from opscan.shapes.operations import binary, subscript, truth
+from opscan.shapes.modules import import_all, import_module, import_name
+from opscan.shapes.operations import binary, truth
 from opscan.shapes.scope import Scope
 from opscan.shapes.stops import CannotFollow, PluginRaise
 from opscan.shapes.values import (
@@ -102,17 +102,18 @@ class Interpreter(Definitions):
             old = self.attribute(store, node.target.attr)
         else:
             store, index = self.eval(node.target.value, scope), self.index(node.target.slice, scope)
-            old = self.guard(subscript, store, index, self.budget)
+            old = self.item(store, index)
         self.at = node
-        new = self._in_place(type(node.op), old, self.eval(node.value, scope))
+        new = self.in_place(type(node.op), old, self.eval(node.value, scope))
         if isinstance(node.target, ast.Name):
             scope.bind(node.target.id, new)
         elif isinstance(node.target, ast.Attribute):
             self.set_attribute(store, node.target.attr, new)
         else:
-            self.guard(self._set_item, store, index, new)
+            self.guard(self.set_item, store, index, new)
 
-    def _in_place(self, kind: type[ast.operator], old: Any, value: Any) -> Any:
+    def in_place(self, kind: type[ast.operator], old: Any, value: Any) -> Any:
+        """`old <operator>= value`, for what is changed itself and for what is not."""
         if type(old) is list and kind is ast.Add:
             added = self.items(value)
             self.budget.charge(len(old) + len(added))
@@ -132,7 +133,7 @@ class Interpreter(Definitions):
             self.set_attribute(self.eval(target.value, scope), target.attr, value)
         elif isinstance(target, ast.Subscript):
             container = self.eval(target.value, scope)
-            self.guard(self._set_item, container, self.index(target.slice, scope), value)
+            self.guard(self.set_item, container, self.index(target.slice, scope), value)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value, scope)
         else:
@@ -151,7 +152,8 @@ class Interpreter(Definitions):
         for target, item in zip(targets, items, strict=True):
             self.assign(target.value if isinstance(target, ast.Starred) else target, item, scope)
 
-    def _set_item(self, container: Any, index: Any, value: Any) -> None:
+    def set_item(self, container: Any, index: Any, value: Any) -> None:
+        """`container[index] = value`, unguarded."""
         if type(container) is list and type(index) is slice:
             values = list(self.items(value))
             self.budget.charge(len(container) + len(values))
@@ -221,9 +223,11 @@ class Interpreter(Definitions):
 
     def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
-            if alias.name == "*":
-                continue
             path = "." * node.level + (node.module or "")
+            if alias.name == "*":
+                for name, value in import_all(self, path).items():
+                    scope.bind(name, value)
+                continue
             scope.bind(alias.asname or alias.name, import_name(self, path, alias.name))
 
     # -- exceptions ----------------------------------------------------------------------------------------------------

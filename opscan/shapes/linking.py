@@ -50,6 +50,20 @@ class Catalog:
         """The spec a case file was generated from, None where no spec of the catalog claims it."""
         return self.spec_of_cases.get(absolute(case_file.source.path))
 
+    def executors(self, case_file: CaseFile) -> dict[str, Plugin]:
+        """The plugins that hold the goldens of a case file, by the executor that its cases name."""
+        path, owner = absolute(case_file.source.path), self.owner(case_file)
+        found: dict[str, Plugin] = {}
+        for name in sorted({case.api_type for case in case_file.cases} - BUILT_IN_EXECUTORS):
+            if owner is not None and owner.api_type == name:
+                plugin = self.links(owner).executor
+            else:
+                named = [f for f in self.files if isinstance(f, Plugin) and name in f.executors]
+                plugin, _ = _choose(f"executor `{name}`", named, path, ())
+            if plugin is not None:
+                found[name] = plugin
+        return found
+
 
 def link(files: Sequence[Spec | CaseFile | Plugin | NodeFile | RunScript | Unread]) -> Catalog:
     """Relates the files to each other by their paths and registered names; nothing is read."""
@@ -117,6 +131,18 @@ def companions(spec_path: Path) -> list[Path]:
                 found.add(node_path)
     found |= {p for p in python if names and _mentions(_read(p), names)}
     return sorted(found - {path})
+
+
+def executor_companions(case_file: CaseFile) -> list[Path]:
+    """The Python files of a case file's folder that mention an executor its cases name, sorted."""
+    names = {case.api_type for case in case_file.cases} - BUILT_IN_EXECUTORS
+    if not names:
+        return []
+    try:
+        siblings = sorted(p for p in absolute(case_file.source.path).parent.glob("*.py") if p.is_file())
+    except OSError:
+        return []
+    return [p for p in siblings if _mentions(_read(p), names)]
 
 
 def _mentions(text: str, names: Iterable[str]) -> bool:

@@ -50,6 +50,13 @@ def import_name(ev: Machine, path: str, name: str) -> Any:
         return Poison(stop.construct)
 
 
+def import_all(ev: Machine, path: str) -> dict[str, Any]:
+    """What `from path import *` binds: of `atk` the names that plugins use, of anything else nothing."""
+    if path.split(".", maxsplit=1)[0] != "atk":
+        return {}
+    return {name: _atk_name(ev, name) for name in ("GENERATOR_REGISTRY", "CaseGenerator", *RECORD_TYPES)}
+
+
 def module_attribute(module: ModuleValue | RandomSource, name: str) -> Any:
     """`module.name`. Raises CannotFollow where it is not followed."""
     if isinstance(module, RandomSource):

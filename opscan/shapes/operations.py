@@ -109,7 +109,7 @@ def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
         return (left in right) == (kind is ast.In)
     if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
         if isinstance(left, Silent) or isinstance(right, Silent):
-            raise CannotFollow("a comparison with a logger")
+            raise CannotFollow(f"a comparison with {describe(left if isinstance(left, Silent) else right)}")
         budget.left -= (measure(left) + measure(right)) >> 3
         if kind not in {ast.Eq, ast.NotEq, ast.Is, ast.IsNot} and Record in {type(left), type(right)}:
             raise CannotFollow("ordering of configuration objects")
@@ -119,7 +119,7 @@ def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
 def truth(value: Any) -> bool:
     """`bool(value)`."""
     if isinstance(value, Silent):
-        raise CannotFollow("a condition on a logger")
+        raise CannotFollow(f"a condition on {describe(value)}")
     return bool(value)
 
 
@@ -138,10 +138,11 @@ def subscript(container: Any, index: Any, budget: Budget) -> Any:
 
 def describe(value: Any) -> str:
     """What messages call a value: its type, never its content."""
-    names = {type(None): "None", Silent: "a logger"}
     if isinstance(value, Record):
         return f"the {value.kind} object"
-    return names.get(type(value), f"a value of type {type(value).__name__}")
+    if isinstance(value, Silent):
+        return value.what
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

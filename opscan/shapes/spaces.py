@@ -51,6 +51,10 @@ class Axes:
         return max((min(high, limit) for low, high in self.intervals if low <= limit), default=self.smallest)
 
 
+MAX_RANK = 64
+"""PyTorch's own limit on dimensions; larger numbers are no shapes."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShapeSpace:
     """All shapes one tensor input can have: its ranks, the axes by position, and the limit on elements."""
@@ -71,13 +75,13 @@ class ShapeSpace:
     def fixed(self) -> tuple[int, ...] | None:
         """The only shape there is, None where shapes vary."""
         rank = self.ranks.fixed
-        if rank is None:
+        if rank is None or rank > MAX_RANK:
             return None
         lengths = [self.axis(i).fixed for i in range(rank)]
         return None if None in lengths else tuple(n for n in lengths if n is not None)
 
     def feasible_ranks(self) -> list[int]:
-        ranks = sorted({r for low, high in self.ranks.intervals for r in range(low, min(high, low + 16) + 1)})
+        ranks = sorted({r for low, high in self.ranks.intervals for r in range(low, min(high, low + 16, MAX_RANK) + 1)})
         return [r for r in ranks if _product(self.smallest(r)) <= self.max_length]
 
 
@@ -98,7 +102,10 @@ def draw_shape(space: ShapeSpace, rng: random.Random) -> tuple[int, ...]:
     Raises Unsatisfiable where no allowed shape fits.
     """
     for _ in range(_TRIES):
-        shape = [space.axis(i).draw(rng) for i in range(space.ranks.draw(rng))]
+        rank = space.ranks.draw(rng)
+        if rank > MAX_RANK:
+            continue
+        shape = [space.axis(i).draw(rng) for i in range(rank)]
         if _product(shape) <= space.max_length:
             return tuple(shape)
     ranks = space.feasible_ranks()

@@ -149,7 +149,10 @@ class RandomSource:
 
 
 class Silent:
-    """A logger: every attribute and call of it does nothing."""
+    """A logger, or another value that nothing may depend on: every attribute and call of it does nothing."""
+
+    def __init__(self, what: str = "a logger") -> None:
+        self.what = what
 
 
 @dataclass(eq=False, repr=False)

@@ -143,3 +143,12 @@ def test_explain_says_how_to_write_an_input() -> None:
     assert "NAME=fp32[2,3]" in str(result.exception)
     result = run("explain", "torch.add", "--input", "x=fp23[4]")
     assert "unknown dtype 'fp23'" in str(result.exception)
+
+
+@pytest.mark.parametrize("setting", ["jobs = -1", "trace-seconds = 0", "trace-mebibytes = 1", "jobs = '2'"])
+def test_limits_of_traces_are_checked(tmp_path: Path, setting: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.opscan]\n{setting}\n")
+    (tmp_path / "good.yaml").write_text(GOOD)
+    result = run("audit", tmp_path)
+    assert type(result.exception).__name__ == "UsageError"
+    assert setting.split()[0] in str(result.exception)

@@ -12,7 +12,10 @@ import yaml
 from opscan.audit import Audited, audit_paths
 from opscan.config import Settings
 from opscan.fixing import plan_fixes, write_fixes
+from opscan.judging import specs
 from opscan.judging.rules import RuleError, load_rule, rule_names
+from opscan.numerics import Limits
+from opscan.numerics.workers import Workers
 
 
 def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
@@ -39,12 +42,20 @@ def raised(audited: Audited) -> set[str]:
     return {finding.name for finding in audited.audit.findings}
 
 
+def broken(*_: object, **__: object) -> None:
+    raise OverflowError("of all things")
+
+
 @pytest.mark.parametrize("name", rule_names())
 def test_bad_raises_and_good_does_not(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = load_rule(name)
     if name == "torch-missing":
-        monkeypatch.setitem(sys.modules, "opscan.numerics.classify", None)
+        without = "import sys; sys.modules['torch'] = None; from opscan.numerics.worker import main; main()"
+        workers = Workers(Limits(), (sys.executable, "-c", without))
+        monkeypatch.setattr("opscan.numerics.workers.shared_workers", lambda _: workers)
         monkeypatch.setenv("OPSCAN_CACHE", "off")
+    if name == "audit-failed":
+        monkeypatch.setattr(specs, "judge_spec", broken)
     assert name in raised(audit(lay_out(tmp_path / "bad", rule.bad)))
     assert name not in raised(audit(lay_out(tmp_path / "good", rule.good)))
 

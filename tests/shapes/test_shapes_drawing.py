@@ -126,7 +126,8 @@ def test_a_tight_limit_is_met_by_shrinking() -> None:
 
 def test_no_shape_fits() -> None:
     evidence = declared(tensor("x", ranks=(3,), axes=(100,), max_length=10))
-    assert (evidence.source, evidence.reason) == ("none", "no shape of an input fits its max_length")
+    assert evidence.source == "none"
+    assert "fits its max_length" in evidence.reason
 
 
 def test_weights_are_followed() -> None:

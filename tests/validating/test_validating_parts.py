@@ -179,9 +179,10 @@ def test_cuda_that_is_not_there() -> None:
         open_device("cuda:0")
 
 
-def test_the_command_ends_with_code_two_and_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_ends_with_code_two_and_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_npu", None)
-    result = CliRunner().invoke(cli, ["validate", "any.yaml", "--device", "npu:0"])
+    (tmp_path / "any.yaml").write_text("name: torch.neg\n")
+    result = CliRunner().invoke(cli, ["validate", str(tmp_path / "any.yaml"), "--device", "npu:0"])
     assert result.exit_code == 2
     assert "npu:0 is not there" in result.output
     assert "--device simulated" in result.output

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.numerics.bits import Bits, unknown
+from opscan.numerics.bits import Bits, Level, accumulate, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.transfer.copies import cast
 
@@ -35,16 +35,27 @@ _PROMOTED = frozenset(
     }
 )
 """Arguments that hold numbers of the result's kind, as opposed to indices, masks and counts."""
+_COUNTED = frozenset({"bincount"})
+"""Calls that accumulate into as many places as the values ask for."""
+
+_SUMMING = frozenset({"reductions", "contractions", "norms", "fused"})
+"""Families whose calls add up along whole axes, however short these are in one run."""
 
 Rule = Callable[[Call], "tuple[Bits, ...]"]
 
 
 @lru_cache(maxsize=256)
+def _family_of(kind: str | None) -> str:
+    """The module of the rule."""
+    return getattr(rule_of(kind), "__module__", "").rpartition(".")[2] if kind else ""
+
+
+@lru_cache(maxsize=256)
 def rule_of(kind: str) -> Rule | None:
-    from opscan.numerics.transfer import contractions, copies, norms, pointwise, reductions, scatters, windows
+    from opscan.numerics.transfer import contractions, copies, fused, norms, pointwise, reductions, scatters, windows
 
     families: tuple[dict[str, Rule], ...] = tuple(
-        family.RULES for family in (copies, pointwise, reductions, contractions, scatters, windows, norms)
+        family.RULES for family in (copies, pointwise, reductions, contractions, fused, scatters, windows, norms)
     )
     return next((rules[kind] for rules in families if kind in rules), None)
 
@@ -57,7 +68,27 @@ def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
     if rule is None:
         bits = unknown(call.joined(), f"no kind is known for {call.op}")
         return tuple(bits for _ in call.outputs)
-    return rule(call)
+    return _hanging_on_values(call, kind, rule(call))
+
+
+def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) -> tuple[Bits, ...]:
+    """An accumulation over a shape that follows from values hangs on these, and could be longer than in this run."""
+    spread = max((operand.spread for operand in call.operands()), default=0)
+    counting = call.packet in _COUNTED and not any(operand.distinct for operand in call.operands())
+    if not (spread or counting or call.steered):
+        return results
+    inherited = call.joined()
+    longer = spread > 1 and _family_of(kind) in _SUMMING
+
+    def hang(bits: Bits) -> Bits:
+        raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.addends > inherited.addends
+        if not raised and not longer:
+            return bits
+        if spread > 1 and bits.level <= Level.ACCUMULATED:
+            bits = accumulate(bits, spread, "reduction", "shapes")
+        return replace(bits, depends=bits.depends | {"values"})
+
+    return tuple(map(hang, results))
 
 
 def _promoted(call: Call) -> Call:

@@ -83,13 +83,6 @@ def _fourier(call: Call) -> tuple[Bits, ...]:
     return call.each_output(accumulate(inherited, max(count, 3), "contraction", "shapes", fused=True))
 
 
-def _attention(call: Call) -> tuple[Bits, ...]:
-    query, key = call.tensor("query"), call.tensor("key")
-    count = max(key.shape[-2], query.shape[-1], query.shape[-2] if call.backward else 1)
-    bits = accumulate(round_many(call.joined()), max(count, 2), "contraction", "shapes", fused=True)
-    return call.each_output(bits)
-
-
 RULES = {
     "matmul": _matmul,
     "convolution": _convolution,
@@ -97,5 +90,4 @@ RULES = {
     "cross": _cross,
     "linear-algebra": _linear_algebra,
     "fourier": _fourier,
-    "attention": _attention,
 }

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 from opscan.numerics.bits import CONST, UNINITIALISED, Bits, Level, at_least, draw_random, round_once
-from opscan.numerics.call import EXPONENT_BITS, INTEGER_BITS, SIGNIFICAND, Call, Operand, real_part
+from opscan.numerics.call import EXPONENT_BITS, INTEGER_BITS, SIGNIFICAND, Call, Operand, is_representable, real_part
+
+_COMPARED = {
+    **dict.fromkeys(("eq", "ne", "ge", "gt", "le", "lt"), ("other",)),
+    **dict.fromkeys(("hardshrink", "hardshrink_backward", "softshrink_backward"), ("lambd",)),
+    **dict.fromkeys(("threshold", "threshold_backward"), ("threshold",)),
+    "hardtanh_backward": ("min_val", "max_val"),
+}
+"""The numbers that a call compares elements with. A clamp gives the bound on both sides of it, so it is not here."""
 
 
 def _inherit(call: Call) -> tuple[Bits, ...]:
-    bits = call.joined()
+    bits = _compared(call, call.joined())
     return tuple(bits for _ in call.outputs)
 
 
 def _exact(call: Call) -> tuple[Bits, ...]:
     complex_magnitude = call.packet in ("sgn", "abs") and any(operand.complex for operand in call.operands())
     decimals = call.packet == "round" and call.argument("decimals", 0) != 0
-    bits = call.joined()
-    if complex_magnitude or decimals:
+    bits = _compared(call, call.joined())
+    rounded_divisor = call.packet == "fmod" and not is_representable(call.argument("other", 1), call.output.dtype)
+    if complex_magnitude or decimals or (rounded_divisor and not isinstance(call.argument("other"), Operand)):
         return call.each_output(at_least(bits, Level.ARITHMETIC))
     return tuple(bits for _ in call.outputs)
+
+
+def _compared(call: Call, bits: Bits) -> Bits:
+    """Compared with a number that only fp32 holds better: an equal element is on the other side where it is rounded.
+
+    fp32 and fp64 are compared in their own dtype everywhere.
+    """
+    dtype = call.tensor("self", "sorted_sequence").dtype if call.packet in _COMPARED else ""
+    if SIGNIFICAND.get(dtype, 64) >= SIGNIFICAND["float32"]:
+        return bits
+    bounds = [call.argument(name, 0) for name in _COMPARED[call.packet]]
+    held = all(isinstance(bound, Operand) or is_representable(bound, dtype) for bound in bounds)
+    return bits if held else at_least(bits, bits.level, "values")
 
 
 def _index_of_extreme(call: Call) -> tuple[Bits, ...]:

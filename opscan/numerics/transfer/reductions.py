@@ -159,15 +159,6 @@ def _nll_backward(call: Call) -> tuple[Bits, ...]:
     return (round_once(call.joined()) if isinstance(weight, Operand) else upstream,)
 
 
-def _opaque(call: Call) -> tuple[Bits, ...]:
-    """Kernels that add up many things inside; the extent is at least what leaves the call."""
-    output = max((output.numel for output in call.outputs if output is not None), default=1)
-    largest = max((operand.numel for operand in call.operands()), default=1)
-    count = max(3, largest // max(output, 1))
-    bits = accumulate(round_many(call.joined()), count, "reduction", "shapes", fused=True)
-    return call.each_output(bits)
-
-
 RULES = {
     "sum": _sum,
     "mean": _mean,
@@ -181,5 +172,4 @@ RULES = {
     "loss": _loss,
     "nll": _nll,
     "nll-backward": _nll_backward,
-    "opaque": _opaque,
 }

@@ -6,13 +6,22 @@ import math
 
 from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, join, round_many
 from opscan.numerics.call import SIGNIFICAND, Call, Operand
+from opscan.numerics.facts import broadcast
 from opscan.numerics.transfer.reductions import mean_of
 
 
-def _gather_up(bits: Bits, addends: int, slots: int, *, base: bool) -> Bits:
+def _gather_up(call: Call, bits: Bits, addends: int, slots: int, *, base: bool) -> Bits:
     """`addends` values fall into `slots` places; three in one place are certain only beyond two for each."""
-    certain = addends > 2 * slots
+    distinct = _distinct(call)
+    if distinct:
+        return accumulate(bits, 1 + base, "scatter", "shapes")
+    certain = distinct is False or addends > 2 * slots or addends <= 1
     return accumulate(bits, addends + base, "scatter", "shapes", *(() if certain else ("values",)))
+
+
+def _distinct(call: Call) -> bool | None:
+    """Whether the indices are known to differ, or known to repeat."""
+    return next((operand.distinct for operand in call.operands() if operand.distinct is not None), None)
 
 
 def _index_tensors(call: Call) -> list[Operand]:
@@ -41,13 +50,7 @@ def _extent(call: Call) -> tuple[int, int]:
     ]
     numbers = [index for index in _index_tensors(call) if index.dtype != "bool"]
     slots = math.prod(destination.shape[axis] for axis in indexed if axis < len(destination.shape))
-    return math.prod(_broadcast([index.shape for index in numbers])) if numbers else 1, slots
-
-
-def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    rank = max(len(shape) for shape in shapes)
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(max(sizes) for sizes in zip(*padded, strict=True))
+    return math.prod(broadcast([index.shape for index in numbers])) if numbers else 1, slots
 
 
 def _scatter_sum(call: Call) -> tuple[Bits, ...]:
@@ -68,7 +71,7 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
         bits = round_many(bits)
     if call.argument("scale_grad_by_freq"):
         bits = round_many(bits)
-    return call.each_output(_gather_up(bits, addends, slots, base=base))
+    return call.each_output(_gather_up(call, bits, addends, slots, base=base))
 
 
 def _scatter_reduce(call: Call) -> tuple[Bits, ...]:
@@ -80,7 +83,7 @@ def _scatter_reduce(call: Call) -> tuple[Bits, ...]:
     if call.argument("reduce") in ("mean", "prod", "multiply"):
         inherited = round_many(inherited)
     return call.each_output(
-        _gather_up(inherited, addends, slots, base=call.argument("include_self", True) is not False)
+        _gather_up(call, inherited, addends, slots, base=call.argument("include_self", True) is not False)
     )
 
 
@@ -97,7 +100,9 @@ def _write(call: Call, addends: int) -> tuple[Bits, ...]:
     """Copies to indices: with equal indices either value may stay, unless all are the same number."""
     bits = call.joined()
     written = [call.arguments.get(name) for name in ("src", "source", "values")]
-    open_order = addends > 1 and any(isinstance(value, Operand) and value.numel > 1 for value in written)
+    open_order = (
+        addends > 1 and not _distinct(call) and any(isinstance(value, Operand) and value.numel > 1 for value in written)
+    )
     return tuple(at_least(bits, bits.level, "values") if open_order else bits for _ in call.outputs)
 
 
@@ -105,7 +110,9 @@ def _segment(call: Call) -> tuple[Bits, ...]:
     data = call.tensor("data", "grad")
     if call.packet == "segment_reduce" and call.argument("reduce") in ("max", "min"):
         return call.each_output(call.joined())
-    bits = accumulate(round_many(call.joined()), max(3, data.shape[0] if data.shape else 1), "reduction", "values")
+    axis, initial = call.argument("axis", 0), call.argument("initial") is not None
+    addends = (data.shape[axis] if data.shape else 1) + initial
+    bits = accumulate(round_many(call.joined()), max(3, addends), "reduction", "values")
     return call.each_output(bits)
 
 
@@ -124,6 +131,18 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
     return (bits, *(rest for _ in call.outputs[1:]))
 
 
+def _embedding_bag_backward(call: Call) -> tuple[Bits, ...]:
+    """Each index adds its bag's gradient to a row of the weight; `mode`: 0 sum, 1 mean, 2 max."""
+    indices, bits = call.tensor("indices"), call.joined()
+    plain = call.argument("mode", 0) == 0 and not call.argument("scale_grad_by_freq")
+    if not plain or isinstance(call.argument("per_sample_weights"), Operand):
+        bits = round_many(bits)
+    dropped = call.argument("padding_idx", -1) >= 0 or call.argument("mode", 0) == 2
+    addends = max(indices.numel, call.tensor("grad").shape[0])
+    slots = addends if dropped else int(call.argument("num_weights", 1))
+    return call.each_output(_gather_up(call, bits, addends, slots, base=False))
+
+
 def _histogram(call: Call) -> tuple[Bits, ...]:
     """Counts are exact; bin edges, densities and sums of weights are not."""
     weight = call.argument("weight", call.argument("weights"))
@@ -133,16 +152,8 @@ def _histogram(call: Call) -> tuple[Bits, ...]:
     if not isinstance(weight, Operand):
         return tuple(computed for _ in call.outputs)
     inherited = call.joined() if call.packet == "bincount" else computed
-    counts = _gather_up(inherited, weight.numel, call.output.numel, base=False)
+    counts = _gather_up(call, inherited, weight.numel, call.output.numel, base=False)
     return tuple(computed if position else counts for position in range(len(call.outputs)))
-
-
-def _grid_gradient(call: Call) -> tuple[Bits, ...]:
-    """grid_sampler's backward: many samples may fall on one input element."""
-    upstream = call.tensor("grad_output")
-    count = max(3, math.prod(upstream.shape[2:]))
-    bits = accumulate(round_many(call.joined()), count, "scatter", "shapes", "values", fused=True)
-    return tuple(bits for _ in call.outputs)
 
 
 def _renumber(call: Call) -> tuple[Bits, ...]:
@@ -159,7 +170,7 @@ RULES = {
     "scatter-value": _scatter_value,
     "segment": _segment,
     "embedding-bag": _embedding_bag,
+    "embedding-bag-backward": _embedding_bag_backward,
     "histogram": _histogram,
-    "grid-gradient": _grid_gradient,
     "coalesce": _renumber,
 }

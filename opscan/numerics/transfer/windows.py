@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from opscan.numerics.bits import Bits, accumulate, round_many
 from opscan.numerics.call import Call, Operand, is_scale, spatial
+from opscan.numerics.facts import pool_of
 from opscan.numerics.transfer.reductions import mean_of
 
 
@@ -66,7 +67,19 @@ def _pool_backward(call: Call) -> tuple[Bits, ...]:
             is_scale(share, call.output.dtype) and call.argument("divisor_override") is None and not _padded(call, rank)
         )
         return call.each_output(accumulate(bits if even else round_many(bits), hits, "window", "shapes", "attributes"))
-    return call.each_output(accumulate(bits, hits, "window", "attributes", "values"))
+    return _by_winners(call, hits, "attributes", "values")
+
+
+def _by_winners(call: Call, hits: int, *depends: str) -> tuple[Bits, ...]:
+    """A max gradient goes where the indices say: into its window if this trace's pooling made them."""
+    indices, bits = call.tensor("indices"), call.joined()
+    if indices.pool is not None and indices.pool == pool_of(call):
+        return call.each_output(accumulate(bits, hits, "window", *depends))
+    if indices.distinct:
+        return call.each_output(bits)
+    places = math.prod(call.tensor("grad_output").shape[-_rank(call) :])
+    repeated = () if indices.distinct is False else ("values",)
+    return call.each_output(accumulate(bits, places, "scatter", "shapes", *repeated))
 
 
 def _padded(call: Call, rank: int) -> bool:
@@ -84,14 +97,15 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
     bits = call.joined()
     if call.packet.startswith("fractional"):
         kernel = spatial(call.argument("kernel_size"), rank)
-        return call.each_output(accumulate(bits, math.prod(min(size, 3) for size in kernel), "window", "values"))
+        crowded = math.prod(min(size, count) for size, count in zip(kernel, upstream, strict=True))
+        return _by_winners(call, crowded, "values")
     largest, most = _adaptive_windows(source, upstream)
     if call.packet.startswith("_adaptive_avg"):
         even = all(size % count == 0 for size, count in zip(source, upstream, strict=True))
         even = even and is_scale(1 / max(largest, 1), call.output.dtype)
         bits = bits if even else round_many(bits)
         return call.each_output(accumulate(bits, most, "window", "shapes", "attributes"))
-    return call.each_output(accumulate(bits, most, "window", "shapes", "values"))
+    return _by_winners(call, most, "shapes", "values")
 
 
 def _pad_backward(call: Call) -> tuple[Bits, ...]:
@@ -122,14 +136,16 @@ def _pad_hits(size: int, before: int, after: int, *, reflect: bool) -> int:
 def _nearest_backward(call: Call) -> tuple[Bits, ...]:
     upstream, sizes = call.tensor("grad_output").shape[2:], list(call.argument("input_size", ()))[2:]
     scales = call.argument("scale_factors") or [value for name, value in call.arguments.items() if "scale" in name]
-    stretched = any(scale is not None and scale > 1 for scale in scales)
     most = 1
-    for given, size in zip(upstream, sizes, strict=True):
-        if given > size:
-            most *= -(-given // size) + (1 if given % size else 0)
-        elif stretched:
-            most *= 2
+    for given, size, scale in zip(upstream, sizes, scales if any(scales) else [None] * len(sizes), strict=True):
+        most *= _copies(given, size, scale if scale and scale > 0 else given / max(size, 1))
     return call.each_output(accumulate(call.joined(), most, "window", "shapes", "attributes"))
+
+
+def _copies(given: int, size: int, scale: float) -> int:
+    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest."""
+    usual = 1 if scale <= 1 else math.ceil(scale) + (0 if float(scale).is_integer() else 1)
+    return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
 
 
 def _taps(call: Call) -> tuple[int, int]:
@@ -170,16 +186,6 @@ def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
     return call.each_output(accumulate(bits, most, "window", "shapes", "attributes", fused=True))
 
 
-def _grid_sample(call: Call) -> tuple[Bits, ...]:
-    """`interpolation_mode`: 0 bilinear, 1 nearest, 2 bicubic; places are computed, so nearest depends on values."""
-    axes = len(call.tensor("input").shape) - 2
-    mode = call.argument("interpolation_mode", 0)
-    bits = round_many(call.joined())
-    if mode == 1:
-        return call.each_output(replace(bits, depends=bits.depends | {"values"}))
-    return call.each_output(accumulate(bits, (4 if mode == 2 else 2) ** axes, "window", "attributes", fused=True))
-
-
 def _fold(call: Call) -> tuple[Bits, ...]:
     """col2im: the patches are added up where they overlap."""
     kernel = spatial(call.argument("kernel_size"), 2)
@@ -216,7 +222,6 @@ RULES = {
     "nearest-backward": _nearest_backward,
     "interpolate": _interpolate,
     "interpolate-backward": _interpolate_backward,
-    "grid-sample": _grid_sample,
     "fold": _fold,
     "unfold-backward": _unfold_backward,
 }

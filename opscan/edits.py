@@ -1,0 +1,74 @@
+"""Edits on findings: what mends them, and what a file's edits look like as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from opscan import editing, reading
+from opscan.model import Audit, CaseFile, Edit, Finding, Source, Spec
+
+if TYPE_CHECKING:
+    from opscan.audit import Audited
+    from opscan.judging.casefiles import CaseProblem
+
+
+def of_spec(spec: Spec, proposal: Any, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of a spec, with the edit that makes `proposal` of its standard on those that it mends."""
+    edit = editing.replace_acc(spec, proposal)
+    return [_with_edit(finding, edit) for finding in findings]
+
+
+def _with_edit(finding: Finding, edit: Edit | str) -> Finding:
+    """The edit of `standard.acc` on the findings that it mends; a refused edit leaves the reason in the message."""
+    if finding.fix not in ("safe", "unsafe") or finding.edits or not finding.rule.startswith("OPS1"):
+        return finding
+    if isinstance(edit, str):
+        return replace(finding, fix="manual", message=f"{finding.message} (not edited: {edit})")
+    return replace(finding, edits=(edit,))
+
+
+def of_cases(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:
+    """The findings of a case file, with the text of the cases that have problems and the edits that mend them."""
+    wanted = sorted({index for problem in problems for index in problem.indices})
+    spans = reading.locate(case_file, wanted)
+    findings = []
+    for problem in problems:
+        places, edits = [], []
+        for index, proposal in zip(problem.indices, problem.proposals, strict=True):
+            if index not in spans:
+                continue
+            place = spans[index]
+            places.append(place.acc or place.standard or place.case)
+            if proposal is not None:
+                edit = editing.replace_case_acc(case_file, index, proposal, place)
+                edits += [edit] if not isinstance(edit, str) else []
+        finding = replace(problem.finding, span=places[0] if places else None, places=tuple(places), edits=tuple(edits))
+        findings.append(finding)
+    return findings
+
+
+def with_diffs(audited: Audited) -> Audit:
+    """The audit with each file's edits as a diff: only reports that show diffs pay for verifying them."""
+    by_file: dict[str, list[Finding]] = {}
+    for finding in audited.audit.findings:
+        if finding.edits:
+            by_file.setdefault(finding.path, []).append(finding)
+    files = tuple(
+        replace(report, diff=_diff(report.path, audited.sources[report.path], by_file[report.path]))
+        if report.path in by_file
+        else report
+        for report in audited.audit.files
+    )
+    return replace(audited.audit, files=files)
+
+
+def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
+    edited = editing.apply_edits(source, unique_edits(findings))
+    return editing.unified_diff(shown, editing.with_bom(source, source.text), editing.with_bom(source, edited.text))
+
+
+def unique_edits(findings: Sequence[Finding]) -> list[Edit]:
+    """The edits of all findings, each once: several findings can be mended by the same edit."""
+    return list({(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values())

@@ -1,0 +1,81 @@
+"""When an edit may be applied without asking: by the contract's promises on evidence, basis and adequacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opscan.judging.units import Unit
+from opscan.judging.verdicts import CaseVerdict, TensorVerdict, read_values
+from opscan.model import Case, CaseInput, Evidence, Spec, SpecInput
+from opscan.shapes.draw import varies
+
+
+def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
+    """safe, unsafe or manual. To loosen a standard one witness is enough; to tighten it nothing may be unseen."""
+    recommendation = unit.recommendation
+    if recommendation.expression is None or not recommendation.adequate:
+        return "manual"
+    if any(verdict.case.acc != spec.acc for verdict in unit.verdicts):
+        return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
+    tightens = all(standard == "value-equal" for standard in recommendation.standards.values())
+    certain = evidence.certain and (not tightens or evidence.complete or not _unseen(spec, evidence, unit.verdicts))
+    unsure = any(is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors)
+    drawn = any(read_values(verdict.classification) for verdict in unit.verdicts)
+    return "safe" if certain and basis in ("golden", "plugin") and not unsure and not drawn else "unsafe"
+
+
+def is_unsure(verdict: TensorVerdict) -> bool:
+    """Whether the rule in effect or the predicted error rests on an assumption about this very tensor."""
+    return not verdict.effective.known or (verdict.load is not None and verdict.load.assumed)
+
+
+def _unseen(spec: Spec, evidence: Evidence, verdicts: Sequence[CaseVerdict]) -> bool:
+    """Whether a case that was not drawn could have another class.
+
+    Shapes decide where a class says so, and in a backward of several tensors, for a gradient that was never broadcast
+    does not show that it could have been. Attributes decide wherever they vary. A dtype counts that no case has.
+    """
+    given = inputs_of(spec)
+    several = sum(one.kind.startswith("tensor") for one in given) > 1
+    by_shapes = any("shapes" in v.tensor.depends_on for case in verdicts for v in case.tensors)
+    attributes = any(not one.kind.startswith("tensor") and varies(one) for one in given)
+    return (spec.backward and several) or by_shapes or attributes or not _all_dtypes_drawn(spec, evidence)
+
+
+def _all_dtypes_drawn(spec: Spec, evidence: Evidence) -> bool:
+    drawn = [{case.inputs[place].dtype for case in evidence.cases if place < len(case.inputs)}
+             for place in range(len(spec.inputs))]  # fmt: skip
+    return all(
+        not one.kind.startswith("tensor") or one.kind.startswith("tensors") or set(one.dtypes.values) <= seen
+        for one, seen in zip(spec.inputs, drawn, strict=True)
+    )
+
+
+def inputs_of(spec: Spec) -> tuple[SpecInput, ...]:
+    """Every input of a spec, its receiver and method inputs included."""
+    return (*((spec.tensor_input,) if spec.tensor_input else ()), *spec.method_inputs, *spec.inputs)
+
+
+def nan_possible(spec: Spec, evidence: Evidence) -> bool:
+    """Whether some case can give an output that is NaN in part: then even a correct copy fails `equal`.
+
+    A tensor that is all NaN is enough: padding or a triangle puts zeros beside it.
+    """
+    given = inputs_of(spec)
+    boundary = spec.extra_numbers != 0 and any(one.boundary.get("has_infnan", True) for one in given)
+    declared = any(
+        "nan" in spec.source.text[span.start : span.end]
+        for where, span in spec.spans.items()
+        if "ranges" in where and where[-1] != "ranges"
+    )
+    return boundary or declared or any(draws_nan(case) for case in evidence.cases)
+
+
+def draws_nan(case: Case) -> bool:
+    """Whether a tensor of the case is drawn as NaN."""
+
+    def is_nan(given: CaseInput) -> bool:
+        return any(map(is_nan, given.members or ())) or (given.shape is not None and "nan" in str(given.values))
+
+    receiver = (case.tensor_input,) if case.tensor_input else ()
+    return any(map(is_nan, (*receiver, *case.method_inputs, *case.inputs)))

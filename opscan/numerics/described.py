@@ -1,0 +1,277 @@
+"""Bind the inputs of a case to a described operator: by name, by the usual other names, then by place and kind.
+
+The executor of such a case is not at hand and may name, order and add inputs as it likes. A tensor that fits no
+parameter is refused, since it may change how the result comes about; an attribute that fits none is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from opscan.data import data_path
+from opscan.model import Case, CaseInput
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, between, tensor_argument
+from opscan.numerics.dtypes import TORCH_DTYPES
+from opscan.numerics.names import Entry, plain
+from opscan.numerics.signatures import Parameter
+
+_NOT_PASSED = frozenset({"non_param", "load_tensor_data"})
+_TENSORS = frozenset({"tensor", "tensors", "tensor_tuple"})
+_SPECIAL = {"inf", "-inf", "nan"}
+
+Given = tuple[int, CaseInput]
+"""An input with its place in the case."""
+
+
+def bind_described(case: Case, entry: Entry) -> Binding:
+    """Arguments of `case` for the operator of `entry`, every parameter filled. Raises Unbindable."""
+    given = _inputs(case)
+    matched = match(entry, [item for _, item in given])
+    left = [place for place in range(len(given)) if place not in matched.values()]
+    _refuse_strangers(entry, [given[place] for place in left])
+    args, kwargs = [], {}
+    for parameter in entry.parameters:
+        place = matched.get(parameter.name)
+        if place is None and parameter.required:
+            raise Unbindable(f"{entry.name} needs `{parameter.name}`, and no input of the case is it")
+        value = parameter.absent if place is None else _value(entry, parameter, given[place], case.backward)
+        if parameter.by_name:
+            kwargs[parameter.name] = value
+        else:
+            args.append(value)
+    return Binding(tuple(args), kwargs)
+
+
+def _inputs(case: Case) -> list[Given]:
+    inputs = case.inputs
+    if case.tensor_input is not None:
+        inputs = (case.tensor_input, *(case.method_inputs or case.inputs))
+    places = [(place, given) for place, given in enumerate(inputs) if given.dtype not in _NOT_PASSED]
+    return [(place, given) for place, given in places if plain(given.name or "") != "format"]
+
+
+def match(entry: Entry, inputs: list[CaseInput]) -> dict[str, int]:
+    """Which input stands for which parameter: equal names first, then the entry's, then the usual other names."""
+    matched: dict[str, int] = {}
+    free = dict(enumerate(_plain_input(given.name) for given in inputs))
+    other = entry.also or {}
+    for names_of in (
+        lambda parameter: {plain(parameter.name)},
+        lambda parameter: {plain(name) for name in other.get(parameter.name, ())},
+        lambda parameter: _synonyms().get(plain(parameter.name), frozenset()),
+    ):
+        for parameter in entry.parameters:
+            if parameter.name not in matched:
+                names = names_of(parameter)
+                place = next((p for p, name in free.items() if name in names and _fits(parameter, inputs[p])), None)
+                if place is not None:
+                    matched[parameter.name] = place
+                    del free[place]
+    _match_by_place(entry, inputs, matched, free)
+    return matched
+
+
+def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, int], free: dict[int, str]) -> None:
+    """Inputs without a name in their order; then what is still needed, where only one order is left."""
+    for parameter in entry.parameters:
+        if parameter.name in matched:
+            continue
+        place = next((p for p, name in free.items() if not name and _fits(parameter, inputs[p])), None)
+        if place is not None:
+            matched[parameter.name] = place
+            del free[place]
+    for kinds in (True, False):
+        needed = [p for p in entry.parameters if p.required and p.name not in matched and (p.kind == "tensor") is kinds]
+        strangers = [
+            p for p, name in free.items() if (inputs[p].kind in _TENSORS) is kinds and not _is_ignored(entry, name)
+        ]
+        if needed and (len(needed) == len(strangers) or not kinds):
+            for parameter in needed:
+                place = next((p for p in strangers if p in free and _fits(parameter, inputs[p])), None)
+                if place is not None:
+                    matched[parameter.name] = place
+                    del free[place]
+
+
+def _fits(parameter: Parameter, given: CaseInput) -> bool:
+    """Whether an input of this kind can stand for the parameter at all."""
+    tensor = given.kind in _TENSORS
+    if parameter.kind == "tensor":
+        return (tensor or given.kind.startswith("scalar")) and (parameter.many or given.kind in ("tensor", "scalar"))
+    if parameter.kind in ("scalar", "float", "int"):
+        return not tensor or given.members is None
+    return not tensor or parameter.many
+
+
+def _refuse_strangers(entry: Entry, left: Iterable[Given]) -> None:
+    for place, given in left:
+        name = _plain_input(given.name)
+        if given.kind in _TENSORS and not _is_ignored(entry, name) and not _is_placeholder(given):
+            raise Unbindable(f"{entry.name} has no tensor {given.name or f'#{place}'}")
+
+
+def _is_ignored(entry: Entry, name: str) -> bool:
+    return name in _ignored() or name in {plain(other) for other in entry.ignores}
+
+
+def _is_placeholder(given: CaseInput) -> bool:
+    """Where a case has no such tensor, a list or a tensor without elements often stands for it."""
+    return given.shape is not None and 0 in given.shape
+
+
+def _plain_input(name: str | None) -> str:
+    key = plain(name or "")
+    for ending in ("optional", "ref"):
+        if len(key) > len(ending):
+            key = key.removesuffix(ending)
+    return "" if key == "none" else key
+
+
+@lru_cache(maxsize=1)
+def _tables() -> Mapping[str, Any]:
+    import yaml
+
+    text = data_path("catalog", "operators", "parameters.yaml").read_text(encoding="utf-8")
+    loaded: Mapping[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return loaded
+
+
+@lru_cache(maxsize=1)
+def _synonyms() -> Mapping[str, frozenset[str]]:
+    known: dict[str, frozenset[str]] = {}
+    for group in _tables()["synonyms"]:
+        for name in group:
+            known[name] = known.get(name, frozenset()) | frozenset(group)
+    return known
+
+
+@lru_cache(maxsize=1)
+def _ignored() -> frozenset[str]:
+    return frozenset(_tables()["ignored"])
+
+
+def _value(entry: Entry, parameter: Parameter, item: Given, backward: bool) -> Any:
+    place, given = item
+    label = given.name or parameter.name
+    if parameter.kind == "tensor":
+        return _tensor(entry, parameter, given, backward, label, place)
+    if given.kind in _TENSORS and given.members is None and parameter.kind in ("scalar", "float"):
+        return _number_in(given)
+    values = _numbers(given)
+    if parameter.many:
+        return [_one(parameter, value, given) for value in values]
+    return _one(parameter, values if len(values) > 1 else next(iter(values), None), given)
+
+
+def _tensor(entry: Entry, parameter: Parameter, given: CaseInput, backward: bool, label: str, place: int) -> Any:
+    if given.kind not in _TENSORS:
+        members = [replace(member, shape=()) for member in given.members or ()]
+        given = replace(given, kind="tensors" if members else "tensor", shape=(), members=tuple(members) or None)
+    value = tensor_argument(given, backward, label, place)
+    if parameter.many and isinstance(value, TensorArgument):
+        value = [value]
+    dtype = (entry.cast or {}).get(parameter.name)
+    return value if dtype is None else _recast(value, dtype)
+
+
+def _recast(value: Any, dtype: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_recast(item, dtype) for item in value)
+    if not isinstance(value, TensorArgument) or (dtype == "int64" and value.dtype == "bool"):
+        return value
+    return replace(value, dtype=dtype, requires_grad=False)
+
+
+def _number_in(given: CaseInput) -> float:
+    """A number that comes as a tensor is drawn: it is taken to be no special one."""
+    whole = (given.dtype or "").startswith(("int", "uint", "bool"))
+    low, high = (
+        (given.values, given.values) if not isinstance(given.values, list) else (given.values[0], given.values[-1])
+    )
+    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or low == high:
+        low, high = (1, 8) if whole else (0.1, 1.7)
+    return between(low, high, whole=whole)
+
+
+def _numbers(given: CaseInput) -> list[Any]:
+    """What stands in an attribute: one value, the members of a list, or the ends of a range."""
+    if given.members is not None:
+        return [_first(member.values) for member in given.members]
+    if isinstance(given.values, (list, tuple)):
+        return list(given.values)
+    return [given.values]
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and value else value
+
+
+def _one(parameter: Parameter, value: Any, given: CaseInput) -> Any:
+    """`value` as the parameter's kind; a range gives a number of it, nonsense the default."""
+    read = {"bool": _bool, "str": _word, "dtype": _dtype, "int": _int, "float": _float, "scalar": _float}
+    found = read.get(parameter.kind, lambda *_: None)(parameter, value)
+    if parameter.kind == "scalar" and found is not None and (given.dtype or "").startswith(("int", "uint")):
+        found = _whole_scalar(found, drawn=isinstance(value, (list, dict)))
+    return parameter.absent if found is None and not parameter.many else found
+
+
+def _whole_scalar(number: float, *, drawn: bool) -> float:
+    """A number of a whole dtype: what is drawn is made whole, a number that stands there with a fraction is kept."""
+    if not math.isfinite(number):
+        return 3
+    return int(number) if drawn or float(number).is_integer() else number
+
+
+def _bool(_: Parameter, value: Any) -> bool | None:
+    value = _first(value)
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return bool(value) if isinstance(value, (int, float)) else None
+
+
+def _word(parameter: Parameter, value: Any) -> str | None:
+    if isinstance(value, list):
+        return None if isinstance(parameter.default, str) else str(_first(value))
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return None
+    words: Mapping[Any, str] = _tables()["words"].get(plain(parameter.name), {})
+    return str(words.get(value, value))
+
+
+def _int(parameter: Parameter, value: Any) -> int | None:
+    if isinstance(value, str) and value not in _SPECIAL:
+        codes: Mapping[str, int] = _tables()["codes"].get(plain(parameter.name), {})
+        return codes.get(value) if value in codes else (int(value) if re.fullmatch(r"-?\d+", value) else None)
+    number = _number(value, whole=True)
+    return None if number is None or not math.isfinite(number) else int(number)
+
+
+def _float(_: Parameter, value: Any) -> float | None:
+    return _number(value, whole=False)
+
+
+def _number(value: Any, *, whole: bool) -> float | None:
+    if isinstance(value, str):
+        return float(value) if value in _SPECIAL else None
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(end, str) for end in value)):
+        return 3 if whole else 1.5
+    if isinstance(value, list):
+        ends = [end for end in value if isinstance(end, (int, float))]
+        if len(ends) == 2 and ends[0] != ends[1]:
+            return between(ends[0], ends[1], whole=whole)
+        return ends[0] if ends else None
+    return value if isinstance(value, (int, float)) else None
+
+
+def _dtype(_: Parameter, value: Any) -> Any:
+    import torch
+
+    value = _first(value)
+    name = _tables()["dtypes"].get(value) if isinstance(value, int) else str(value).removeprefix("torch.")
+    dtype = getattr(torch, TORCH_DTYPES.get(str(name), str(name)), None)
+    return dtype if isinstance(dtype, torch.dtype) else None

@@ -1,0 +1,190 @@
+"""What a golden sees of torch: namespaces, operators, dtypes, modules without weights; nothing that reads files or runs
+code.
+
+An operator may be called where `opscan.numerics.operators.resolve` accepts its name; the rest is listed here.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opscan.numerics.goldens.limits import gradients
+from opscan.numerics.operators import Operator, resolve
+from opscan.shapes.stops import CannotFollow
+from opscan.shapes.values import HostFunction, Silent
+
+
+@dataclass(eq=False, repr=False)
+class Namespace:
+    """`torch`, `torch.nn.functional` ... by its full name."""
+
+    name: str
+
+
+@dataclass(eq=False, repr=False)
+class TorchFunction:
+    """A function of torch that may be called; `method`: its receiver is the first argument."""
+
+    name: str
+    function: Callable[..., Any]
+
+
+@dataclass(eq=False, repr=False)
+class TensorMethod:
+    receiver: Any
+    name: str
+    function: Callable[..., Any]
+
+
+@dataclass(eq=False, repr=False)
+class ModuleType:
+    """A class of `torch.nn` without weights that are drawn."""
+
+    name: str
+    host: type
+
+
+@dataclass(eq=False, repr=False)
+class Module:
+    """An object of such a class."""
+
+    host: Any
+
+
+@dataclass(eq=False, repr=False)
+class TensorType:
+    """`torch.Tensor`, good for `isinstance` and for methods called as functions; `dtype`: `torch.FloatTensor`."""
+
+    name: str = "torch.Tensor"
+
+
+@dataclass(eq=False, repr=False)
+class DtypeType:
+    """`torch.dtype`, good for `isinstance`."""
+
+
+@dataclass(eq=False, repr=False)
+class GradMode:
+    """`torch.no_grad()` and the like, for `with`."""
+
+    enabled: bool
+
+
+@dataclass(eq=False, repr=False)
+class NumberLimits:
+    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`."""
+
+    host: Any
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+NAMESPACES = frozenset(
+    {
+        "torch", "torch.nn", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.ops",
+        "torch.ops.aten", "torch.autograd",
+    }
+)  # fmt: skip
+
+_MODULES = words(
+    """ReLU ReLU6 ELU SELU CELU GELU SiLU Mish Softplus Softsign Softshrink Hardshrink Tanhshrink Hardtanh Hardswish
+    Hardsigmoid LeakyReLU LogSigmoid Sigmoid Tanh Threshold GLU Softmin Softmax Softmax2d LogSoftmax Identity Flatten
+    Unflatten Fold Unfold Dropout Dropout1d Dropout2d Dropout3d AlphaDropout Upsample UpsamplingNearest2d
+    UpsamplingBilinear2d PixelShuffle PixelUnshuffle ChannelShuffle CosineSimilarity PairwiseDistance
+    MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d
+    FractionalMaxPool2d FractionalMaxPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d
+    AdaptiveAvgPool2d AdaptiveAvgPool3d ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d
+    ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+    CircularPad1d CircularPad2d CircularPad3d L1Loss MSELoss CrossEntropyLoss NLLLoss PoissonNLLLoss GaussianNLLLoss
+    KLDivLoss BCELoss BCEWithLogitsLoss MarginRankingLoss HingeEmbeddingLoss MultiLabelMarginLoss HuberLoss SmoothL1Loss
+    SoftMarginLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MultiMarginLoss TripletMarginLoss CTCLoss
+    LayerNorm GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LocalResponseNorm RMSNorm"""
+)
+"""Classes of `torch.nn` that hold no weights, or weights that start as ones and zeros."""
+
+_TENSOR_TYPES = words("Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor")
+_CONSTANTS = frozenset({"pi", "e", "inf", "nan", "strided", "contiguous_format", "preserve_format", "channels_last"})
+_SHAPE_FUNCTIONS = words(
+    "broadcast_shapes broadcast_tensors promote_types result_type can_cast is_floating_point is_complex "
+    "get_default_dtype is_nonzero numel tensor as_tensor"
+)
+"""Functions of `torch` that the dispatcher does not know and that only make tensors of values or tell of shapes."""
+_SILENT = words(
+    "manual_seed seed use_deterministic_algorithms set_num_threads set_printoptions set_default_device "
+    "set_float32_matmul_precision"
+)
+"""Settings of a process that decide no class, so they are left out; `set_default_dtype` does and is refused."""
+_GRAD_MODES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
+
+
+def torch_attribute(space: Namespace, name: str) -> Any:
+    """`space.name`. Raises CannotFollow where that is no operator and none of the listed names."""
+    path = f"{space.name}.{name}"
+    if path in NAMESPACES:
+        return Namespace(path)
+    if space.name == "torch" and (found := _torch_name(name)) is not None:
+        return found
+    if space.name == "torch.nn":
+        if name not in _MODULES or not hasattr(torch.nn, name):
+            raise CannotFollow(f"`{path}`")
+        return ModuleType(path, getattr(torch.nn, name))
+    if path == "torch.autograd.grad":
+        return TorchFunction(path, gradients)
+    return operator_function(path)
+
+
+def named_operator(text: Any) -> Any:
+    """What ATK's own `eval(name)` gives: an operator, or a class of `torch.nn`. Raises CannotFollow for other text."""
+    if type(text) is not str or not text.startswith(("torch.", "Tensor.")):
+        raise CannotFollow("`eval` of anything but the name of an operator")
+    head, _, last = text.rpartition(".")
+    return torch_attribute(Namespace(head), last) if head == "torch.nn" else operator_function(text)
+
+
+def operator_function(name: str) -> TorchFunction:
+    """The operator that `name` means. Raises CannotFollow where it means none."""
+    known = resolve(name)
+    if not isinstance(known, Operator):
+        raise CannotFollow(f"`{name}`")
+    return TorchFunction(name, known.call)
+
+
+def _torch_name(name: str) -> Any:
+    """The names of `torch` that are no operators; None for the others."""
+    if name in _TENSOR_TYPES:
+        return TensorType(f"torch.{name}")
+    if name in _GRAD_MODES:
+        return HostFunction(name, lambda *_, **__: GradMode(_GRAD_MODES[name]), pure=True)
+    if name in _SILENT:
+        return Silent()
+    special = {
+        "dtype": DtypeType(),
+        "device": HostFunction("torch.device", _device, pure=True),
+        "Size": HostFunction("torch.Size", tuple, pure=True),
+        "finfo": HostFunction("torch.finfo", lambda dtype: NumberLimits(torch.finfo(dtype)), pure=True),
+        "iinfo": HostFunction("torch.iinfo", lambda dtype: NumberLimits(torch.iinfo(dtype)), pure=True),
+        "is_tensor": HostFunction("torch.is_tensor", lambda value: isinstance(value, torch.Tensor), pure=True),
+    }
+    if name in special:
+        return special[name]
+    value = getattr(torch, name, None)
+    if isinstance(value, torch.dtype) or name in _CONSTANTS:
+        return value
+    return TorchFunction(f"torch.{name}", value) if name in _SHAPE_FUNCTIONS and callable(value) else None
+
+
+def _device(name: Any, index: Any = None) -> Any:
+    if index in (None, 0) and str(name).split(":", maxsplit=1)[0] == "cpu":
+        return torch.device("cpu")
+    raise CannotFollow("a device other than the CPU")

@@ -1,0 +1,206 @@
+"""What an operator computes that PyTorch does not know by its name: aclnn and torch_npu names, described as data.
+
+`catalog/operators/*.yaml` holds one entry a name. An entry is another name, or the ATen operator it equals, or a
+signature and a formula with the same numerics. Only the lines of the entry that is asked for are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from opscan.data import data_path
+from opscan.model import Case
+from opscan.numerics.operators import Operator
+from opscan.numerics.signatures import Parameter, read_signature
+
+_KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
+_NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
+_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "npu_")
+_FIELDS = frozenset({"aten", "signature", "formula", "also", "cast", "ignores", "note"})
+
+
+class MalformedEntry(Exception):
+    """An entry of the catalog is wrong; the message starts with its file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The lines of one entry: `text[start:end]` of a file, from `line` on."""
+
+    path: Path
+    key: str
+    start: int
+    end: int
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One described operator. `also`: other names of a parameter; `cast`: dtypes that its tensors must have.
+
+    Of `aten` (an overload of `torch.ops.aten`) and `formula` (torch code over the parameters) one is set.
+    """
+
+    place: Place
+    parameters: tuple[Parameter, ...]
+    aten: str | None = None
+    formula: str | None = None
+    also: Mapping[str, tuple[str, ...]] | None = None
+    cast: Mapping[str, str] | None = None
+    ignores: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.place.key
+
+    def operator(self) -> Operator:
+        """The callable. Raises MalformedEntry where the formula cannot be read."""
+        names = tuple(parameter.name for parameter in self.parameters)
+        if self.aten is not None:
+            return Operator(self.name, _overload(self.aten, self.place), names)
+        from opscan.numerics.goldens import formula
+
+        try:
+            return Operator(self.name, formula(self.formula or "", names).call, names)
+        except ValueError as problem:
+            raise MalformedEntry(f"{self.place}: {problem}") from problem
+
+
+def described(case: Case) -> Entry | None:
+    """The entry for the aclnn name of a case, else for its bare name; None where the catalog has none."""
+    for name in (case.aclnn_name, case.name):
+        if name and (place := find(name)) is not None:
+            return load(place)
+    return None
+
+
+def is_npu_name(name: str) -> bool:
+    """Whether a name can only mean an operator of the NPU, whatever else of torch it is spelt like."""
+    return name.startswith(("torch_npu.", "torch.ops.npu.", "npu_", "aclnn"))
+
+
+def find(name: str) -> Place | None:
+    """Where the entry of an aclnn, torch_npu or module name stands; versions differ in parameters, not in numerics."""
+    if name.startswith("tf."):
+        return None
+    known = _index()
+    keys = list(spellings(name))
+    for key in keys:
+        if key in known:
+            return known[key]
+    versions = _by_stem()
+    return next((versions[key] for key in keys if key in versions), None)
+
+
+def load(place: Place) -> Entry:
+    """The entry at `place`, following the other name it stands for. Raises MalformedEntry."""
+    content = _parse(place)
+    for _ in range(4):
+        if not isinstance(content, str):
+            break
+        target = _index().get(plain(content))
+        if target is None:
+            raise MalformedEntry(f"{place} stands for {content}, which has no entry")
+        place, content = target, _parse(target)
+    if not isinstance(content, dict) or set(content) - _FIELDS:
+        raise MalformedEntry(f"{place} needs a name, or a mapping of {', '.join(sorted(_FIELDS))}")
+    return _entry(place, content)
+
+
+def places() -> tuple[Place, ...]:
+    """Every entry, for checks and listings."""
+    return tuple(_index().values())
+
+
+def plain(name: str) -> str:
+    """A name without the marks that its spellings differ in."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def spellings(name: str) -> Iterator[str]:
+    """The keys under which a name may stand, the exact one first."""
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    exact = plain(name).removeprefix("aclnn")
+    seen = set()
+    for base in (exact, re.sub(r"v\d+$", "", exact)):
+        for stem in (base, base.removeprefix("inplace"), base.removesuffix("weightnz"), base.removesuffix("out")):
+            for key in (stem, re.sub(r"grad$", "backward", stem), re.sub(r"backward$", "grad", stem)):
+                if key and key not in seen:
+                    seen.add(key)
+                    yield key
+
+
+@lru_cache(maxsize=1)
+def _index() -> Mapping[str, Place]:
+    known: dict[str, Place] = {}
+    for path in sorted(data_path("catalog", "operators").glob("*.yaml")):
+        if path.name in _NO_ENTRIES:
+            continue
+        text = path.read_text(encoding="utf-8")
+        matches = list(_KEY.finditer(text))
+        line, position = 1, 0
+        for match, end in zip(matches, [*(m.start() for m in matches[1:]), len(text)], strict=True):
+            line, position = line + text.count("\n", position, match.start()), match.start()
+            place = Place(path, match.group(1), match.start(), end, line)
+            if (other := known.get(plain(place.key))) is not None:
+                raise MalformedEntry(f"{place} stands at {other.path.name}:{other.line} already")
+            known[plain(place.key)] = place
+    return known
+
+
+@lru_cache(maxsize=1)
+def _by_stem() -> Mapping[str, Place]:
+    """Names without their version, for versions that have no entry of their own: the highest one stands for them."""
+    stems: dict[str, Place] = {}
+    for key, place in sorted(_index().items()):
+        if re.search(r"v\d+$", key):
+            stems[re.sub(r"v\d+$", "", key)] = place
+    return stems
+
+
+def _parse(place: Place) -> Any:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = place.path.read_text(encoding="utf-8")[place.start : place.end]
+    try:
+        return yaml.load(text, Loader=loader)[place.key]
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = place.line + (mark.line if mark else 0)
+        raise MalformedEntry(f"{place.path}:{line}: {getattr(problem, 'problem', problem)}") from problem
+
+
+def _entry(place: Place, content: Mapping[str, Any]) -> Entry:
+    aten, formula = content.get("aten"), content.get("formula")
+    if (aten is None) == (formula is None):
+        raise MalformedEntry(f"{place} needs either `aten` or `formula`")
+    try:
+        schema = content.get("signature") or (str(_overload(aten, place)._schema) if aten else "")
+        parameters = read_signature(schema)
+    except ValueError as problem:
+        raise MalformedEntry(f"{place}: {problem}") from problem
+    also = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in content.get("also", {}).items()}
+    cast = content.get("cast", {})
+    if unknown := (set(also) | set(cast)) - {parameter.name for parameter in parameters}:
+        raise MalformedEntry(f"{place} has no parameter {', '.join(sorted(unknown))}")
+    return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())))
+
+
+def _overload(name: str, place: Place) -> Any:
+    import torch
+
+    packet, _, overload = name.partition(".")
+    try:
+        return getattr(getattr(torch.ops.aten, packet), overload or "default")
+    except AttributeError:
+        raise MalformedEntry(f"{place}: torch {torch.__version__} has no operator aten.{name}") from None

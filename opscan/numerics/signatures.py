@@ -1,0 +1,97 @@
+"""Signatures as ATen writes them: `Tensor self, Tensor? weight, int[] dim=[], *, float eps=1e-05`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_PARAMETER = re.compile(
+    r"(?P<type>\w+)(?P<marks>[\[\]?\d]*)(?:\([^)]*\))?(?P<more>[\[\]?\d]*)\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$"
+)
+_KINDS = {
+    "Tensor": "tensor",
+    "int": "int",
+    "SymInt": "int",
+    "float": "float",
+    "Scalar": "scalar",
+    "bool": "bool",
+    "str": "str",
+    "ScalarType": "dtype",
+}
+_REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. `kind`: tensor, int, float, scalar, bool, str, dtype or other; `many`: a list of them."""
+
+    name: str
+    kind: str
+    many: bool = False
+    optional: bool = False
+    default: Any = _REQUIRED
+    by_name: bool = False
+    """Only passed by keyword."""
+
+    @property
+    def required(self) -> bool:
+        return self.default is _REQUIRED and not self.optional
+
+    @property
+    def absent(self) -> Any:
+        """What is passed where the case has no such input."""
+        return None if self.default is _REQUIRED else self.default
+
+
+def read_signature(text: str) -> tuple[Parameter, ...]:
+    """The parameters of a signature, bare or as a whole ATen schema. Raises ValueError naming the part."""
+    head = text.rsplit("->", 1)[0].strip()
+    if match := re.fullmatch(r"[\w:.]+\((.*)\)", head, re.DOTALL):
+        head = match.group(1)
+    parameters = []
+    by_name = False
+    for part in _parts(head):
+        if part == "*":
+            by_name = True
+            continue
+        parameters.append(_parameter(part, by_name))
+    return tuple(parameters)
+
+
+def _parts(text: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for position, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and depth == 0:
+            yield text[start:position].strip()
+            start = position + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _parameter(text: str, by_name: bool) -> Parameter:
+    match = _PARAMETER.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is not `Type name` or `Type name=default`")
+    marks = match["marks"] + match["more"]
+    default = _REQUIRED if match["default"] is None else _value(match["default"])
+    kind = _KINDS.get(match["type"], "other")
+    return Parameter(match["name"], kind, "[" in marks, marks.endswith("?"), default, by_name)
+
+
+def _value(text: str) -> Any:
+    words = {"None": None, "True": True, "False": False, "Mean": 1, "Sum": 2, "None_": None}
+    if text in words:
+        return words[text]
+    if text.startswith("["):
+        return [_value(part) for part in _parts(text[1:-1])]
+    if text[0] in "\"'":
+        return text[1:-1]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text

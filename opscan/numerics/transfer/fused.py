@@ -1,0 +1,156 @@
+"""Kernels that add up many things inside: how many meet in one element follows from each kernel's own shapes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from opscan.numerics.bits import Bits, accumulate, round_many
+from opscan.numerics.call import Call, Operand
+
+
+def _opaque(call: Call) -> tuple[Bits, ...]:
+    """An accumulation over `EXTENTS[packet]` computed values; in an unknown kernel over all it could be."""
+    count = EXTENTS.get(call.packet, _everything)(call)
+    cause = "contraction" if call.packet in _CONTRACTIONS else "reduction"
+    return call.each_output(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True))
+
+
+def _everything(call: Call) -> int:
+    """All the axes of all operands that the result lacks: more than really meet, never fewer."""
+    left = Counter(size for operand in call.operands() for size in operand.shape)
+    left.subtract(min((output.shape for output in call.outputs if output is not None), key=math.prod, default=()))
+    return max(3, math.prod(left.elements()))
+
+
+def _trilinear(call: Call) -> int:
+    """The axes of `sumdim`, once each factor has its `expand` axes."""
+    factors = []
+    for number in (1, 2, 3):
+        sizes = list(call.arguments[f"i{number}"].shape)
+        for axis in sorted(call.argument(f"expand{number}", ())):
+            sizes.insert(axis, 1)
+        factors.append(sizes)
+    full = [max(sizes) for sizes in zip(*factors, strict=True)]
+    return math.prod(full[axis] for axis in call.argument("sumdim", ()))
+
+
+def _size(name: str, axis: int, extra: int = 0) -> Callable[[Call], int]:
+    return lambda call: call.arguments[name].shape[axis] + extra
+
+
+def _lattice(call: Call) -> int:
+    """ctc_loss: time steps times the places of an alignment, a label or the blank around it."""
+    targets, lengths = call.tensor("targets"), call.argument("target_lengths")
+    if targets.shape and len(targets.shape) > 1:
+        labels = targets.shape[-1]
+    elif isinstance(lengths, Operand):
+        labels = targets.numel
+    else:
+        labels = max(lengths, default=0)
+    return int(call.tensor("log_probs").shape[0] * (2 * labels + 1))
+
+
+def _samples(call: Call) -> int:
+    """How many samples a loss adds up."""
+    shape = call.tensor("self").shape
+    return shape[0] if len(shape) > 1 and call.argument("reduction", 1) != 0 else 1
+
+
+def _classes(call: Call) -> int:
+    return (call.tensor("self").shape or (1,))[-1]
+
+
+def _cross_entropy(call: Call) -> int:
+    """Logits over the features, their exponentials over the classes, the losses over the samples."""
+    features, classes = (operand for operand in list(call.operands())[:2])
+    return (features.shape[-1] if call.packet.endswith("no_reduction") else features.numel) * classes.shape[0]
+
+
+def _lstm_cell(call: Call) -> int:
+    """Four gates, each of two products and their biases where there are any, and the cell state."""
+    biases = [call.argument(name) for name in ("input_bias", "hidden_bias")]
+    return 4 * (2 + sum(isinstance(bias, Operand) for bias in biases)) + 1
+
+
+EXTENTS: dict[str, Callable[[Call], int]] = {
+    "_trilinear": _trilinear,
+    "_cdist_forward": _size("x1", -1),
+    "_euclidean_dist": _size("x1", -1, 2),  # with the two squared norms as further factors
+    "_cdist_backward": _size("x2", -2),
+    "_pdist_forward": _size("self", -1),
+    "_pdist_backward": _size("self", 0, -1),  # each row with all the others
+    "_embedding_bag_per_sample_weights_backward": _size("weight", -1),
+    "sparse_sampled_addmm": _size("mat1", -1, 1),
+    "_sparse_mm_reduce_impl": _size("self", -1),
+    "_sparse_mm_reduce_impl_backward": lambda call: max(call.tensor("self").shape[0], call.tensor("weight").shape[-1]),
+    "_ctc_loss": _lattice,
+    "_ctc_loss_backward": _lattice,
+    "multi_margin_loss": lambda call: _classes(call) * _samples(call),
+    "multi_margin_loss_backward": _classes,
+    "multilabel_margin_loss_forward": lambda call: _classes(call) ** 2 * _samples(call),
+    "multilabel_margin_loss_backward": _classes,
+    "_thnn_fused_lstm_cell": _lstm_cell,
+    "_linear_cross_entropy_batch_chunked": _cross_entropy,
+    "_linear_cross_entropy_batch_chunked_no_reduction": _cross_entropy,
+}
+_CONTRACTIONS = frozenset(
+    {
+        "_trilinear", "_embedding_bag_per_sample_weights_backward", "sparse_sampled_addmm", "_sparse_mm_reduce_impl",
+        "_sparse_mm_reduce_impl_backward",
+    }
+)  # fmt: skip
+
+
+def _attention(call: Call) -> tuple[Bits, ...]:
+    """Scores over the features, then a softmax and a product over the keys; in the gradients also over the queries."""
+    query, key, value = call.tensor("query"), call.tensor("key"), call.tensor("value")
+    features, keys = query.shape[-1], key.shape[-2]
+    count = keys * features
+    if call.packet.endswith("_backward"):
+        shared = query.shape[-3] // max(key.shape[-3], 1) if len(query.shape) > 2 else 1
+        count = max(keys * max(features, value.shape[-1]), query.shape[-2] * max(shared, 1))
+    bits = accumulate(round_many(call.joined()), max(count, 2), "contraction", "shapes", fused=True)
+    return call.each_output(bits)
+
+
+def _grid_sample(call: Call) -> tuple[Bits, ...]:
+    """The places are computed, so which element the nearest mode copies depends on values."""
+    bits = round_many(call.joined())
+    if _mode(call) == _NEAREST:
+        return call.each_output(replace(bits, depends=bits.depends | {"values"}))
+    return call.each_output(accumulate(bits, _taps(call), "window", "attributes", fused=True))
+
+
+def _grid_gradient(call: Call) -> tuple[Bits, ...]:
+    """Many samples may fall on one element; a place moves by what all its taps in all channels say."""
+    upstream, bits = call.tensor("grad_output"), round_many(call.joined())
+    samples = math.prod(upstream.shape[2:])
+    if _mode(call) == _BICUBIC and call.argument("padding_mode", 0) != 0:
+        samples *= _taps(call)  # the border may stand for all the taps of a sample
+    return (
+        accumulate(bits, max(3, samples), "scatter", "shapes", "values", fused=True),
+        accumulate(bits, _taps(call) * upstream.shape[1], "contraction", "shapes", "attributes", fused=True),
+    )
+
+
+_NEAREST, _BICUBIC = 1, 2
+
+
+def _mode(call: Call) -> int:
+    return int(call.argument("interpolation_mode", 0))
+
+
+def _taps(call: Call) -> int:
+    """Neighbours of one sample."""
+    return int((4 if _mode(call) == _BICUBIC else 2) ** (len(call.tensor("input").shape) - 2))
+
+
+RULES = {
+    "opaque": _opaque,
+    "attention": _attention,
+    "grid-sample": _grid_sample,
+    "grid-gradient": _grid_gradient,
+}

@@ -1,0 +1,75 @@
+"""`opscan explain`: inputs from the command line, what is said of index values, and broadcast patterns."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from opscan.cli import cli
+
+
+def explain(*arguments: str) -> Any:
+    result = CliRunner().invoke(cli, ["explain", *arguments, "--format", "json"], standalone_mode=False)
+    assert result.exception is None, result.exception
+    return json.loads(result.stdout)
+
+
+def classes(answer: dict[str, Any]) -> dict[str, str]:
+    return {tensor["name"]: tensor["class"] for tensor in answer["tensors"]}
+
+
+GATHER = ["torch.gather", "--input", "input=fp32[8,8]", "--input", "dim=1", "--input", "index=int64[8,4]"]
+VALUES = [
+    ((), "accumulated", ["shapes", "values"]),
+    (("--values", "index=unique"), "select-only", ["shapes"]),
+    (("--values", "index=duplicate"), "accumulated", ["shapes"]),
+]
+
+
+@pytest.mark.parametrize(("said", "kind", "depends"), VALUES)
+def test_values_decide_what_only_they_can(said: tuple[str, ...], kind: str, depends: list[str]) -> None:
+    gradient = next(t for t in explain(*GATHER, *said)["tensors"] if t["name"] == "grad:input")
+    assert (gradient["class"], gradient["depends_on"]) == (kind, depends)
+
+
+INPUTS = [
+    (["torch.cat", "--input", "tensors=[fp32[2],fp32[3]]", "--input", "dim=0"], "grad:tensors[1]", "select-only"),
+    (["Tensor.expand", "--input", "self=fp32[1,8]", "--input", "size=[300,8]"], "grad:self", "broadcast-reduced"),
+    (["torch.neg", "--input", "input=fp16[]"], "output:0", "select-only"),
+    (
+        ["torch.nn.functional.pad", "--input", "input=fp32[2,3,8,8]", "--input", "pad=[2,2,2,2]", "--input",
+         "mode=reflect"], "grad:input", "accumulated",
+    ),
+    (["torch.sum", "--input", "input=bf16[4,512]", "--input", "dim=1"], "output:0", "accumulated"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "name", "kind"), INPUTS, ids=[row[0][0] for row in INPUTS])
+def test_inputs(arguments: list[str], name: str, kind: str) -> None:
+    assert classes(explain(*arguments))[name] == kind
+
+
+def test_broadcast_patterns_change_only_the_gradient_that_is_broadcast() -> None:
+    shapes = ["--input", "condition=bool[4,8]", "--input", "input=fp32[4,8]", "--input", "other=fp32[4,8]"]
+    answer = explain("torch.where", *shapes, "--broadcast")
+    assert len(answer["patterns"]) == 16
+    for pattern in answer["patterns"]:
+        told = classes(pattern)
+        for name in ("input", "other"):
+            narrowed = pattern["shapes"][name] != [4, 8]
+            assert told[f"grad:{name}"] == ("broadcast-reduced" if narrowed else "select-only")
+
+
+def test_shapes_that_do_not_broadcast_are_refused() -> None:
+    arguments = ["explain", "torch.add", "--input", "input=fp32[4]", "--input", "other=fp32[3]", "--broadcast"]
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert "do not broadcast" in str(result.exception)
+
+
+def test_unknown_operators_say_why_and_end_with_1() -> None:
+    result = CliRunner().invoke(cli, ["explain", "torch.load", "--input", "f=x"], standalone_mode=False)
+    assert (result.return_value, result.exception) == (1, None)
+    assert "is not an operator" in result.stdout

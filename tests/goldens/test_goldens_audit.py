@@ -1,0 +1,157 @@
+"""A spec, its generator and its executor through the whole audit; and case files beside their executors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opscan.audit import audit_paths
+from opscan.config import Settings
+from opscan.model import FileReport
+
+pytest.importorskip("torch", reason="goldens are followed with PyTorch")
+
+IMPORTS = """import torch
+from atk.tasks.api_execute import register
+from atk.tasks.api_execute.base_api import BaseApi
+from atk.tasks.api_execute.aclnn_base_api import AclnnBaseApi
+"""
+GENERATOR = """
+from atk.case_generator.generator.base_generator import CaseGenerator
+from atk.case_generator.generator.generate_types import GENERATOR_REGISTRY
+@GENERATOR_REGISTRY.register("gen_bias")
+class Bias(CaseGenerator):
+    def after_case_config(self, case_config):
+        x, bias = case_config.inputs
+        bias.shape = [x.shape[-1]]
+        return case_config
+"""
+INPUT = """  - name: {name}
+    type: tensor
+    required: true
+    dtypes: {{values: [fp32]}}
+    ranges: {{valid: {{values: [[-5, 5]]}}}}
+    shapes: {{dim_numbers: {{values: [{rank}]}}, dim_values: {{values: [4, 8]}}}}
+"""
+SPEC = (
+    """name: NAME
+api: pytorch
+api_type: golden_bias
+generate: gen_bias
+backward: true
+standard:
+  acc: equal
+dtype_numbers: 8
+extra_numbers: 0
+inputs:
+"""
+    + INPUT.format(name="x", rank=2)
+    + INPUT.format(name="bias", rank=1)
+)
+
+
+def executor(body: str) -> str:
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    return (
+        f'{IMPORTS}\n@register("golden_bias")\nclass Bias(BaseApi):\n'
+        f"    def __call__(self, input_data, with_output=False):\n{lines}"
+    )
+
+
+FOLLOWED = executor('return input_data.kwargs["x"] + input_data.kwargs["bias"]')
+LOST = executor('return input_data.kwargs["x"].numpy()')
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCAN_CACHE", "off")
+
+
+def audit(folder: Path, files: dict[str, str], *names: str) -> list[FileReport]:
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    audited = audit_paths([folder / name for name in names], Settings())
+    return list(audited.audit.files)
+
+
+def test_a_spec_whose_operator_is_only_in_its_executor(tmp_path: Path) -> None:
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR, "executor_bias.py": FOLLOWED}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    audited = audit_paths([tmp_path / "bias_backward.yaml"], Settings())
+    (report,) = audited.audit.files
+    told = {tensor.name: str(tensor.numeric_class) for tensor in report.tensors}
+    assert told == {"output:0": "arithmetic", "grad:x": "select-only", "grad:bias": "broadcast-reduced"}
+    assert (report.basis, report.status) == ("plugin", "too-strict")
+    (finding,) = [finding for finding in audited.audit.findings if finding.rule == "OPS101"]
+    assert (finding.severity, finding.fix) == ("error", "safe")
+    assert finding.edits
+
+
+def test_an_edit_is_not_safe_where_the_golden_went_by_values(tmp_path: Path) -> None:
+    reading = executor('x = input_data.kwargs["x"]\nreturn (x if x.max() > 0 else -x) * input_data.kwargs["bias"]')
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_mul"), "gen.py": GENERATOR, "executor_bias.py": reading}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    audited = audit_paths([tmp_path / "bias_backward.yaml"], Settings())
+    (finding,) = [finding for finding in audited.audit.findings if finding.rule == "OPS101"]
+    assert finding.fix == "unsafe"
+
+
+def test_an_executor_that_cannot_be_followed_is_named_with_its_line(tmp_path: Path) -> None:
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR, "executor_bias.py": LOST}
+    (report,) = audit(tmp_path, files, "bias_backward.yaml")
+    assert report.status == "unknown"
+    assert report.reason.endswith("executor_bias.py:9: `.numpy` of a tensor cannot be followed")
+
+
+def test_without_the_executor_the_spec_is_unknown(tmp_path: Path) -> None:
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR}
+    (report,) = audit(tmp_path, files, "bias_backward.yaml")
+    assert report.status == "unknown"
+    assert "executor `golden_bias` is not in any plugin beside the spec" in report.reason
+
+
+def test_a_name_that_means_an_operator_stands_in_for_code_that_is_not_followed(tmp_path: Path) -> None:
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "torch.add"), "gen.py": GENERATOR, "executor_bias.py": LOST}
+    (report,) = audit(tmp_path, files, "bias_backward.yaml")
+    assert report.basis == "name"
+    assert {tensor.name for tensor in report.tensors} >= {"output:0"}
+
+
+def case(number: int, **more: Any) -> dict[str, Any]:
+    inputs = [
+        {"name": name, "type": "tensor", "required": True, "dtype": "fp32", "shape": shape, "range_values": [-5, 5]}
+        for name, shape in (("x", [4, 8]), ("bias", [8]))
+    ]
+    return {
+        "id": number, "name": "aclnnBiasAdd", "api": "pytorch", "api_type": "golden_bias", "backward": False,
+        "standard": {"acc": "equal", "perf": "not_key"}, "inputs": inputs, **more,
+    }  # fmt: skip
+
+
+def test_a_case_file_beside_its_executor(tmp_path: Path) -> None:
+    files = {
+        "atk_aclnnBiasAdd.json": json.dumps([case(0), case(1, backward=True), case(2, api_type="elsewhere")]),
+        "executor_aclnnBiasAdd.py": FOLLOWED,
+    }
+    (report,) = audit(tmp_path, files, "atk_aclnnBiasAdd.json")
+    told = {tensor.name: str(tensor.numeric_class) for tensor in report.tensors}
+    assert report.basis == "plugin"
+    assert told["output:0"] == "arithmetic"
+    assert told["grad:bias"] == "broadcast-reduced"
+    assert report.verdicts["unknown"] == 1
+
+
+def test_another_golden_under_the_same_name_is_another_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPSCAN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    summing = executor('return (input_data.kwargs["x"] + input_data.kwargs["bias"]).sum(0)')
+    told = []
+    for text in (FOLLOWED, summing, FOLLOWED):
+        (report,) = audit(tmp_path, {"atk_x.json": json.dumps([case(0)]), "executor_x.py": text}, "atk_x.json")
+        told.append(str(report.tensors[0].numeric_class))
+    assert told == ["arithmetic", "accumulated", "arithmetic"]
