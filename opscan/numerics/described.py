@@ -6,23 +6,19 @@ parameter is refused, since it may change how the result comes about; an attribu
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.data import data_path
 from opscan.model import Case, CaseInput
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, between, tensor_argument
-from opscan.numerics.dtypes import TORCH_DTYPES
-from opscan.numerics.names import Entry, plain
-from opscan.numerics.signatures import Parameter
+from opscan.numerics.attributes import number_in, numbers_of, parameter_tables, read_value
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, tensor_argument
+from opscan.numerics.names import Entry
+from opscan.numerics.signatures import Parameter, plain
 
 _NOT_PASSED = frozenset({"non_param", "load_tensor_data"})
 _TENSORS = frozenset({"tensor", "tensors", "tensor_tuple"})
-_SPECIAL = {"inf", "-inf", "nan"}
 
 Given = tuple[int, CaseInput]
 """An input with its place in the case."""
@@ -133,18 +129,9 @@ def _plain_input(name: str | None) -> str:
 
 
 @lru_cache(maxsize=1)
-def _tables() -> Mapping[str, Any]:
-    import yaml
-
-    text = data_path("catalog", "operators", "parameters.yaml").read_text(encoding="utf-8")
-    loaded: Mapping[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return loaded
-
-
-@lru_cache(maxsize=1)
 def _synonyms() -> Mapping[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
-    for group in _tables()["synonyms"]:
+    for group in parameter_tables()["synonyms"]:
         for name in group:
             known[name] = known.get(name, frozenset()) | frozenset(group)
     return known
@@ -152,7 +139,7 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _ignored() -> frozenset[str]:
-    return frozenset(_tables()["ignored"])
+    return frozenset(parameter_tables()["ignored"])
 
 
 def _value(entry: Entry, parameter: Parameter, item: Given, backward: bool) -> Any:
@@ -161,11 +148,11 @@ def _value(entry: Entry, parameter: Parameter, item: Given, backward: bool) -> A
     if parameter.kind == "tensor":
         return _tensor(entry, parameter, given, backward, label, place)
     if given.kind in _TENSORS and given.members is None and parameter.kind in ("scalar", "float"):
-        return _number_in(given)
-    values = _numbers(given)
+        return number_in(given)
+    values = numbers_of(given)
     if parameter.many:
-        return [_one(parameter, value, given) for value in values]
-    return _one(parameter, values if len(values) > 1 else next(iter(values), None), given)
+        return [read_value(parameter, value, given) for value in values]
+    return read_value(parameter, values if len(values) > 1 else next(iter(values), None), given)
 
 
 def _tensor(entry: Entry, parameter: Parameter, given: CaseInput, backward: bool, label: str, place: int) -> Any:
@@ -185,93 +172,3 @@ def _recast(value: Any, dtype: str) -> Any:
     if not isinstance(value, TensorArgument) or (dtype == "int64" and value.dtype == "bool"):
         return value
     return replace(value, dtype=dtype, requires_grad=False)
-
-
-def _number_in(given: CaseInput) -> float:
-    """A number that comes as a tensor is drawn: it is taken to be no special one."""
-    whole = (given.dtype or "").startswith(("int", "uint", "bool"))
-    low, high = (
-        (given.values, given.values) if not isinstance(given.values, list) else (given.values[0], given.values[-1])
-    )
-    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or low == high:
-        low, high = (1, 8) if whole else (0.1, 1.7)
-    return between(low, high, whole=whole)
-
-
-def _numbers(given: CaseInput) -> list[Any]:
-    """What stands in an attribute: one value, the members of a list, or the ends of a range."""
-    if given.members is not None:
-        return [_first(member.values) for member in given.members]
-    if isinstance(given.values, (list, tuple)):
-        return list(given.values)
-    return [given.values]
-
-
-def _first(value: Any) -> Any:
-    return value[0] if isinstance(value, (list, tuple)) and value else value
-
-
-def _one(parameter: Parameter, value: Any, given: CaseInput) -> Any:
-    """`value` as the parameter's kind; a range gives a number of it, nonsense the default."""
-    read = {"bool": _bool, "str": _word, "dtype": _dtype, "int": _int, "float": _float, "scalar": _float}
-    found = read.get(parameter.kind, lambda *_: None)(parameter, value)
-    if parameter.kind == "scalar" and found is not None and (given.dtype or "").startswith(("int", "uint")):
-        found = _whole_scalar(found, drawn=isinstance(value, (list, dict)))
-    return parameter.absent if found is None and not parameter.many else found
-
-
-def _whole_scalar(number: float, *, drawn: bool) -> float:
-    """A number of a whole dtype: what is drawn is made whole, a number that stands there with a fraction is kept."""
-    if not math.isfinite(number):
-        return 3
-    return int(number) if drawn or float(number).is_integer() else number
-
-
-def _bool(_: Parameter, value: Any) -> bool | None:
-    value = _first(value)
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower())
-    return bool(value) if isinstance(value, (int, float)) else None
-
-
-def _word(parameter: Parameter, value: Any) -> str | None:
-    if isinstance(value, list):
-        return None if isinstance(parameter.default, str) else str(_first(value))
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        return None
-    words: Mapping[Any, str] = _tables()["words"].get(plain(parameter.name), {})
-    return str(words.get(value, value))
-
-
-def _int(parameter: Parameter, value: Any) -> int | None:
-    if isinstance(value, str) and value not in _SPECIAL:
-        codes: Mapping[str, int] = _tables()["codes"].get(plain(parameter.name), {})
-        return codes.get(value) if value in codes else (int(value) if re.fullmatch(r"-?\d+", value) else None)
-    number = _number(value, whole=True)
-    return None if number is None or not math.isfinite(number) else int(number)
-
-
-def _float(_: Parameter, value: Any) -> float | None:
-    return _number(value, whole=False)
-
-
-def _number(value: Any, *, whole: bool) -> float | None:
-    if isinstance(value, str):
-        return float(value) if value in _SPECIAL else None
-    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(end, str) for end in value)):
-        return 3 if whole else 1.5
-    if isinstance(value, list):
-        ends = [end for end in value if isinstance(end, (int, float))]
-        if len(ends) == 2 and ends[0] != ends[1]:
-            return between(ends[0], ends[1], whole=whole)
-        return ends[0] if ends else None
-    return value if isinstance(value, (int, float)) else None
-
-
-def _dtype(_: Parameter, value: Any) -> Any:
-    import torch
-
-    value = _first(value)
-    name = _tables()["dtypes"].get(value) if isinstance(value, int) else str(value).removeprefix("torch.")
-    dtype = getattr(torch, TORCH_DTYPES.get(str(name), str(name)), None)
-    return dtype if isinstance(dtype, torch.dtype) else None

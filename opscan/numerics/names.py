@@ -16,7 +16,7 @@ from typing import Any
 from opscan.data import data_path
 from opscan.model import Case
 from opscan.numerics.operators import Operator
-from opscan.numerics.signatures import Parameter, read_signature
+from opscan.numerics.signatures import Parameter, plain, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
 _NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
@@ -120,13 +120,9 @@ def places() -> tuple[Place, ...]:
     return tuple(_index().values())
 
 
-def plain(name: str) -> str:
-    """A name without the marks that its spellings differ in."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
 def spellings(name: str) -> Iterator[str]:
     """The keys under which a name may stand, the exact one first."""
+    yield plain(name.rpartition(".")[2])
     for prefix in _PREFIXES:
         name = name.removeprefix(prefix)
     exact = plain(name).removeprefix("aclnn")

@@ -45,6 +45,11 @@ class Parameter:
         return None if self.default is _REQUIRED else self.default
 
 
+def plain(name: str) -> str:
+    """A name without the marks that its spellings differ in."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 def read_signature(text: str) -> tuple[Parameter, ...]:
     """The parameters of a signature, bare or as a whole ATen schema. Raises ValueError naming the part."""
     head = text.rsplit("->", 1)[0].strip()

@@ -16,7 +16,7 @@ Answers = Sequence[tuple[Case, Classification]]
 
 
 def write(answers: Answers, operator: str, format: str, look: Look) -> str:
-    """One row per pattern: the shapes, then the class of every compared tensor, with its extent where it accumulates."""
+    """One row per pattern: the shapes, then the class of every compared tensor, and its extent if it accumulates."""
     if format == "json":
         patterns = [{"shapes": _shapes(case), **explanation_object(known, operator)} for case, known in answers]
         return dumps({"operator": operator, "patterns": patterns})

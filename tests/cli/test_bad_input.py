@@ -151,4 +151,4 @@ def test_limits_of_traces_are_checked(tmp_path: Path, setting: str) -> None:
     (tmp_path / "good.yaml").write_text(GOOD)
     result = run("audit", tmp_path)
     assert type(result.exception).__name__ == "UsageError"
-    assert setting.split()[0] in str(result.exception)
+    assert setting.partition(" ")[0] in str(result.exception)

@@ -1,7 +1,7 @@
 """Every command in the README and the docs is run, and prints what the page says.
 
-A console block holds `$ command` lines, each followed by its output (stdout and stderr together). `...` alone stands for
-any lines, at the end of a line for any rest of it.
+A console block holds `$ command` lines, each followed by its output (stdout and stderr together). `...` alone stands
+for any lines, at the end of a line for any rest of it.
 """
 
 from __future__ import annotations

@@ -78,7 +78,11 @@ def audit(folder: Path, files: dict[str, str], *names: str) -> list[FileReport]:
 
 
 def test_a_spec_whose_operator_is_only_in_its_executor(tmp_path: Path) -> None:
-    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR, "executor_bias.py": FOLLOWED}
+    files = {
+        "bias_backward.yaml": SPEC.replace("NAME", "mystery_operator"),
+        "gen.py": GENERATOR,
+        "executor_bias.py": FOLLOWED,
+    }
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     audited = audit_paths([tmp_path / "bias_backward.yaml"], Settings())
@@ -102,14 +106,18 @@ def test_an_edit_is_not_safe_where_the_golden_went_by_values(tmp_path: Path) -> 
 
 
 def test_an_executor_that_cannot_be_followed_is_named_with_its_line(tmp_path: Path) -> None:
-    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR, "executor_bias.py": LOST}
+    files = {
+        "bias_backward.yaml": SPEC.replace("NAME", "mystery_operator"),
+        "gen.py": GENERATOR,
+        "executor_bias.py": LOST,
+    }
     (report,) = audit(tmp_path, files, "bias_backward.yaml")
     assert report.status == "unknown"
     assert report.reason.endswith("executor_bias.py:9: `.numpy` of a tensor cannot be followed")
 
 
 def test_without_the_executor_the_spec_is_unknown(tmp_path: Path) -> None:
-    files = {"bias_backward.yaml": SPEC.replace("NAME", "bias_add"), "gen.py": GENERATOR}
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "mystery_operator"), "gen.py": GENERATOR}
     (report,) = audit(tmp_path, files, "bias_backward.yaml")
     assert report.status == "unknown"
     assert "executor `golden_bias` is not in any plugin beside the spec" in report.reason
@@ -128,17 +136,17 @@ def case(number: int, **more: Any) -> dict[str, Any]:
         for name, shape in (("x", [4, 8]), ("bias", [8]))
     ]
     return {
-        "id": number, "name": "aclnnBiasAdd", "api": "pytorch", "api_type": "golden_bias", "backward": False,
+        "id": number, "name": "aclnnMystery", "api": "pytorch", "api_type": "golden_bias", "backward": False,
         "standard": {"acc": "equal", "perf": "not_key"}, "inputs": inputs, **more,
     }  # fmt: skip
 
 
 def test_a_case_file_beside_its_executor(tmp_path: Path) -> None:
     files = {
-        "atk_aclnnBiasAdd.json": json.dumps([case(0), case(1, backward=True), case(2, api_type="elsewhere")]),
-        "executor_aclnnBiasAdd.py": FOLLOWED,
+        "atk_aclnnMystery.json": json.dumps([case(0), case(1, backward=True), case(2, api_type="elsewhere")]),
+        "executor_aclnnMystery.py": FOLLOWED,
     }
-    (report,) = audit(tmp_path, files, "atk_aclnnBiasAdd.json")
+    (report,) = audit(tmp_path, files, "atk_aclnnMystery.json")
     told = {tensor.name: str(tensor.numeric_class) for tensor in report.tensors}
     assert report.basis == "plugin"
     assert told["output:0"] == "arithmetic"

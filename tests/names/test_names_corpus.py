@@ -12,7 +12,7 @@ from opscan.model import Case, CaseFile, Source
 from opscan.numerics.classify import classify
 from opscan.reading.cases import read_cases
 
-_CASES_PER_FILE = 3
+_CASES_PER_FILE = 2
 
 
 def _corpus() -> Path | None:

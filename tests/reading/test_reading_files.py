@@ -44,7 +44,7 @@ def read_text(folder: Path, name: str, text: str | bytes) -> object:
         ("x.py", b"class A(BaseApi):\n    x = '\xff'\n", "plugin", "not-utf8", (2, 10)),
     ],
 )
-def test_broken_files(  # noqa: PLR0913, PLR0917
+def test_broken_files(
     tmp_path: Path, name: str, text: str | bytes, kind: str, rule: str, place: tuple[int, int]
 ) -> None:
     read = read_text(tmp_path, name, text)
