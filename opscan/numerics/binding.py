@@ -170,8 +170,11 @@ def _plain_value(given: CaseInput, label: str) -> Any:
 
 def _from_list(value: list[Any], given: CaseInput) -> Any:
     """A scalar's pair is a range to draw from; an attribute's list is the value itself."""
+    whole = (given.dtype or "").startswith(("int", "uint"))
     if given.kind.startswith("scalar") and len(value) == 2 and all(isinstance(end, (int, float)) for end in value):
-        return between(value[0], value[1], whole=(given.dtype or "").startswith(("int", "uint")))
+        return between(value[0], value[1], whole=whole)
+    if given.kind.startswith("scalar") and value == ["-inf", "inf"]:
+        return 3 if whole else 1.5
     return [_number(item, given.dtype) for item in value]
 
 

@@ -62,16 +62,22 @@ class Entry:
         return self.place.key
 
     def operator(self) -> Operator:
-        """The callable. Raises MalformedEntry where the formula cannot be read."""
-        names = tuple(parameter.name for parameter in self.parameters)
-        if self.aten is not None:
-            return Operator(self.name, _overload(self.aten, self.place), names)
-        from opscan.numerics.goldens import formula
+        """The callable, made once. Raises MalformedEntry where the formula cannot be read."""
+        return _operator(self.place)
 
-        try:
-            return Operator(self.name, formula(self.formula or "", names).call, names)
-        except ValueError as problem:
-            raise MalformedEntry(f"{self.place}: {problem}") from problem
+
+@lru_cache(maxsize=1024)
+def _operator(place: Place) -> Operator:
+    entry = load(place)
+    names = tuple(parameter.name for parameter in entry.parameters)
+    if entry.aten is not None:
+        return Operator(entry.name, _overload(entry.aten, place), names)
+    from opscan.numerics.goldens import formula
+
+    try:
+        return Operator(entry.name, formula(entry.formula or "", names, name=entry.name).call, names)
+    except ValueError as problem:
+        raise MalformedEntry(f"{place}: {problem}") from problem
 
 
 def described(case: Case) -> Entry | None:
@@ -100,6 +106,7 @@ def find(name: str) -> Place | None:
     return next((versions[key] for key in keys if key in versions), None)
 
 
+@lru_cache(maxsize=1024)
 def load(place: Place) -> Entry:
     """The entry at `place`, following the other name it stands for. Raises MalformedEntry."""
     content = _parse(place)

@@ -17,10 +17,10 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "catalog" / "operators"
     folder.mkdir(parents=True)
     monkeypatch.setattr(names, "data_path", tmp_path.joinpath)
-    for table in (names._index, names._by_stem):
+    for table in (names._index, names._by_stem, names.load, names._operator):
         table.cache_clear()
     yield folder
-    for table in (names._index, names._by_stem):
+    for table in (names._index, names._by_stem, names.load, names._operator):
         table.cache_clear()
 
 
