@@ -57,6 +57,8 @@ def classify(case: Case, golden: Plugin | None = None) -> Classification:
         binding = bind(case, operator.parameters)
     except Unbindable as problem:
         return Classification((), basis, str(problem), mismatch=basis == "golden")
+    if case.outputs is not None and not 0 <= case.outputs < len(binding.args) + len(binding.kwargs):
+        return Classification((), basis, f"`outputs: {case.outputs}` names no argument", mismatch=basis == "golden")
     attempts = [binding] if basis == "golden" else [binding, *arrangements(case.name, operator.parameters, binding)]
     outcome = Classification((), basis, "nothing was traced")
     for attempt in attempts:

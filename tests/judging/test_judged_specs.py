@@ -174,3 +174,47 @@ def test_cases_are_judged_one_by_one() -> None:
     assert result.report.verdicts == {"too-strict": 2, "ok": 1}
     assert [problem.indices for problem in result.problems] == [(0, 2)]
     assert result.problems[0].finding.count == 2
+
+
+def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:
+    given = CaseInput("input", "tensor", "hf32", (8,), [-5, 5])
+    case = Case(0, 0, "torch.x", (given,), "equal")
+    known = Classification((tensor(SUM, extent=64),), "golden")
+    case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case,))
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda _: known, JUDGE)
+    assert list(result.report.recommended or {}) == ["hf32"]
+    assert all(key.startswith("hf32") for key in result.report.expression["mixed_tolerance_bm"])
+
+
+def test_a_tolerance_that_passes_zeros_is_too_loose() -> None:
+    loose = {"mixed_tolerance_bm": {"fp32_rtol": 0.5, "fp32_atol": 1000.0}}
+    result = judged(loose, [tensor(SUM, extent=64)])
+    assert (result.report.status, [f.name for f in result.findings]) == ("too-loose", ["standard-vacuous"])
+
+
+CRASHES = [
+    {"mixed_tolerance_bm": {"fp32_rtol": -1.0}},
+    {"mixed_tolerance_bm": {"fp32_required_matched_ratio": 2.0}},
+    {"single_bm": {"mare_ratio": -1}},
+]
+
+
+@pytest.mark.parametrize("acc", CRASHES)
+def test_thresholds_that_nothing_passes_are_too_strict(acc: Any) -> None:
+    assert judged(acc, [tensor(SUM, extent=64)]).report.status == "too-strict"
+
+
+def test_an_attribute_value_that_no_case_has_keeps_tightening_unsafe() -> None:
+    dim = SpecInput("step", "attr", dtypes=Choices(("int",)), ranges=Choices(((1, 1000),)))
+    result = judged("single_bm", [tensor(COPY)], complete=False, spec_fields={"method_inputs": (dim,)})
+    assert result.findings[0].fix == "unsafe"
+
+
+def test_a_tensor_drawn_as_nan_keeps_equal_from_being_safe() -> None:
+    given = SpecInput("input", "tensor", dtypes=Choices(("fp32",)))
+    spec = Spec(Source(Path("spec.yaml"), ""), "torch.tril", (given,), "single_bm")
+    case = Case(0, 0, "torch.tril", (CaseInput("input", "tensor", "fp32", (8,), "nan"),), "single_bm")
+    known = Classification((tensor(COPY),), "golden")
+    result = judge_spec(spec, "s", Evidence("cases", (case,), True, True), ("accuracy",), lambda _: known, JUDGE)
+    assert result.findings[0].fix == "unsafe"
+    assert "partly-NaN" in result.findings[0].message
