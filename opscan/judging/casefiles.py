@@ -13,7 +13,7 @@ from opscan.judging.safety import draws_nan, is_unsure
 from opscan.judging.tensors import fold, worst
 from opscan.judging.units import Unit, is_vacuous, judge_unit
 from opscan.judging.verdicts import CaseVerdict, Judge, judge_case, read_values
-from opscan.model import Case, CaseFile, Classification, FileReport, Finding, TensorReport
+from opscan.model import Case, CaseFile, Classification, FileReport, Finding, NumericClass, TensorReport
 
 _RULES = {
     "too-strict": "standard-too-strict",
@@ -126,8 +126,20 @@ def _reason(status: str, units: Sequence[Unit], statuses: Sequence[str], reasons
     unknown = f"; {len(reasons)} cannot be told: {reasons[0]}" if reasons else ""
     same = [unit for unit, one in zip(units, statuses, strict=True) if one == status] or units
     example = max(same, key=_largest_extent)
-    detail = f": {_first_words(example, status)}" if status not in ("ok", "unknown") else ""
+    words = _why_unknown(example) if status == "unknown" else _first_words(example, status)
+    detail = f": {words}" if status != "ok" else ""
     return f"{count} of {len(statuses) + len(reasons)} cases are {status}{detail}{unknown}"
+
+
+def _why_unknown(unit: Unit) -> str:
+    """What keeps a case from being judged: the tensor is not comparable, or the rule in effect is not known."""
+    verdicts = [v for v, status in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if status == "unknown"]
+    for verdict in verdicts:
+        if verdict.tensor.numeric_class is NumericClass.RANDOM:
+            return f"{verdict.tensor.name} draws random numbers"
+        if verdict.tensor.reason or verdict.effective.detail:
+            return verdict.tensor.reason or verdict.effective.detail
+    return "the rule in effect is not known"
 
 
 def _largest_extent(unit: Unit) -> int:

@@ -13,7 +13,7 @@ from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, is_vacuous, judge_unit
 from opscan.judging.verdicts import Judge, judge_case
-from opscan.model import Case, Classification, Evidence, FileReport, Finding, Span, Spec, TensorReport
+from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 
 Classify = Callable[[Case], Classification]
@@ -217,12 +217,19 @@ def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, ba
         return f"a {base.scenarios[0]} run compares no values"
     decisive = [tensor for tensor in tensors if tensor.status == status] or list(tensors)
     if status == "unknown":
-        return (
-            next((t.reason for t in decisive if t.reason), "") or "the rule in effect, or a tensor, is not comparable"
-        )
+        return why_unknown(decisive)
     if status == "ok" and all(rule == "value-equal" for tensor in tensors for rule in tensor.effective.values()):
         return f"compared with torch.equal in effect; {told(decisive, evidence)}"
     return told(decisive, evidence)
+
+
+def why_unknown(tensors: Sequence[TensorReport]) -> str:
+    for tensor in tensors:
+        if tensor.numeric_class is NumericClass.RANDOM:
+            return f"{tensor.name} draws random numbers, which cannot be compared"
+        if tensor.reason:
+            return tensor.reason
+    return "the rule in effect is not known"
 
 
 def _determinism_notes(spec: Spec, report: FileReport) -> list[Finding]:

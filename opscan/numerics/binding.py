@@ -6,7 +6,7 @@ A null name is passed by position, a string by keyword; a `tensor_input` is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -89,6 +89,18 @@ def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
         else:
             args.append(value)
     return Binding(tuple(args), kwargs)
+
+
+def with_drawn_numbers(case: Case) -> Case:
+    """The case with a number in place of every pair that an integer attribute may have been meant to be drawn from."""
+
+    def drawn(given: CaseInput) -> CaseInput:
+        pair = given.kind == "attr" and (given.dtype or "").startswith("int") and isinstance(given.values, list)
+        if not pair or len(given.values) != 2 or not all(type(end) is int for end in given.values):
+            return given
+        return replace(given, values=between(*given.values, whole=True))
+
+    return replace(case, inputs=tuple(map(drawn, case.inputs)))
 
 
 def arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> Iterator[Binding]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from opscan.model import Case, Classification, Plugin, TensorClass
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.described import bind_described
 from opscan.numerics.dtypes import ATK_DTYPES
@@ -59,7 +59,11 @@ def classify(case: Case, golden: Plugin | None = None) -> Classification:
         return Classification((), basis, str(problem), mismatch=basis == "golden")
     if case.outputs is not None and not 0 <= case.outputs < len(binding.args) + len(binding.kwargs):
         return Classification((), basis, f"`outputs: {case.outputs}` names no argument", mismatch=basis == "golden")
-    attempts = [binding] if basis == "golden" else [binding, *arrangements(case.name, operator.parameters, binding)]
+    if basis == "golden":
+        drawn = with_drawn_numbers(case)
+        attempts = [binding] if drawn == case else [binding, bind(drawn, operator.parameters)]
+    else:
+        attempts = [binding, *arrangements(case.name, operator.parameters, binding)]
     outcome = Classification((), basis, "nothing was traced")
     for attempt in attempts:
         outcome = _trace(operator, attempt, case, basis)
