@@ -44,15 +44,7 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
     """Audit every file named by `paths` or below them. Bad input becomes findings; nothing is raised for it."""
     found, missing = reading.discover(paths)
     files = [reading.read_file(path) for path in found]
-    known = {_path_of(file).resolve() for file in files}
-    beside = [
-        reading.read_file(path)
-        for file in files
-        if isinstance(file, (Spec, CaseFile))
-        for path in (companions(file.source.path) if isinstance(file, Spec) else executor_companions(file))
-        if path.resolve() not in known and not known.add(path.resolve())  # type: ignore[func-returns-value]
-    ]
-    catalog = link([*files, *beside])
+    catalog = link([*files, *_read_beside(files)])
     run = _Run(settings, catalog)
     for path in paths:
         if path.is_dir() and not any(_lies_below(_path_of(file), path) for file in files):
@@ -63,6 +55,18 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
             progress(str(_path_of(file)))
         run.add(file)
     return run.result()
+
+
+def _read_beside(files: Sequence[reading.ReadFile]) -> list[reading.ReadFile]:
+    """What must be read besides `files` to judge them: their plugins, scripts, node files and cases."""
+    known = {_path_of(file).resolve() for file in files}
+    beside: dict[Path, Path] = {}
+    for file in files:
+        if isinstance(file, Spec):
+            beside.update({path.resolve(): path for path in companions(file.source.path)})
+        elif isinstance(file, CaseFile):
+            beside.update({path.resolve(): path for path in executor_companions(file)})
+    return [reading.read_file(path) for place, path in beside.items() if place not in known]
 
 
 class _Run:

@@ -15,6 +15,7 @@ from opscan.judging.units import Unit, is_vacuous, judge_unit
 from opscan.judging.verdicts import Judge, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
+from opscan.numerics.messages import NEEDS_TORCH
 
 Classify = Callable[[Case], Classification]
 
@@ -195,6 +196,7 @@ def _unrunnable(
         return Judged(replace(report, status="invalid"), tuple(findings))
     name_span = [spec.spans.get(("name",)) or spec.spans.get(("api_type",))]
     evaluated = first.basis == "none" and spec.api_type == "function" and (spec.name or "").startswith(_IN_TORCH)
+    evaluated = evaluated and not first.reason.startswith(NEEDS_TORCH)
     severity = "warning" if evaluated else None  # ATK evaluates the name itself, so no plugin can give it a meaning
     finding = find("unknown-operator", base.path, first.reason, spans=name_span, severity=severity)
     return Judged(report, (*findings, finding))

@@ -13,6 +13,8 @@ from opscan.model import Case, Classification, Plugin
 
 OUT_OF_MEMORY = "needs more memory than there is for a trace"
 """How the reason of a case ends that could not allocate what it needs."""
+NEEDS_TORCH = "tracing needs PyTorch"
+"""How the reason begins where nothing can be traced at all."""
 _LENGTH_BYTES = 4
 _LONGEST = 1 << 28
 
@@ -52,7 +54,7 @@ class Answer:
 
 def missing_torch(problem: Exception | str) -> Answer:
     """The answer where PyTorch cannot be imported."""
-    reason = f"tracing needs PyTorch (pip install 'opscan-ascend[torch]'): {problem}"
+    reason = f"{NEEDS_TORCH} (pip install 'opscan-ascend[torch]'): {problem}"
     return Answer(Classification((), "none", reason), lasting=False, missing=reason)
 
 
