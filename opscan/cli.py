@@ -74,6 +74,8 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @_common
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
+@click.option("--write-baseline", is_flag=True, help="Make today's findings the baseline.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 def audit(
     paths: tuple[Path, ...],
@@ -84,13 +86,17 @@ def audit(
     form: str | None,
     output: Path | None,
     per_case: bool,
+    baseline: Path | None,
+    write_baseline: bool,
     jobs: int | None,
 ) -> int:
     """Say what is wrong with the standards in these specs and cases."""
     from opscan.commands import run_audit
 
+    if write_baseline and baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE")
     settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
-    return run_audit(paths, settings, form, output, per_case=per_case)
+    return run_audit(paths, settings, form, output, per_case=per_case, baseline=baseline, write_baseline=write_baseline)
 
 
 @cli.command()

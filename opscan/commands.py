@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,38 @@ _RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
 
 
 def run_audit(
-    paths: Sequence[Path], settings: Settings, form: str | None, output: Path | None, *, per_case: bool
+    paths: Sequence[Path],
+    settings: Settings,
+    form: str | None,
+    output: Path | None,
+    *,
+    per_case: bool,
+    baseline: Path | None,
+    write_baseline: bool,
 ) -> int:
-    """Audit, report, and return 1 if a finding is at or above `settings.fail_on`."""
+    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline."""
     audited = _audit(paths, settings)
+    if baseline is not None:
+        audited = _without_known(audited, baseline, write_baseline)
     _emit(audited, form, output, per_case=per_case)
     return _exit_code(audited.audit.findings, settings)
+
+
+def _without_known(audited: Audited, path: Path, write: bool) -> Audited:
+    """The audit without the findings of the baseline; what the baseline does goes to stderr, never unsaid."""
+    from opscan.baseline import BaselineError, compare
+    from opscan.baseline import write as write_baseline
+
+    try:
+        if write:
+            write_baseline(audited.audit.findings, path)
+        compared = compare(audited.audit.findings, path)
+    except BaselineError as problem:
+        raise click.UsageError(str(problem)) from None
+    click.echo(f"baseline {path}: {compared.covered} findings are known", err=True)
+    for entry in compared.stale:
+        click.echo(f"stale baseline entry: {entry}", err=True)
+    return replace(audited, audit=replace(audited.audit, findings=compared.new))
 
 
 def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
