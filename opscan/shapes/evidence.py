@@ -29,7 +29,8 @@ def gather_evidence(
     guess. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Never raises for bad input.
     """
     if case_file is not None and case_file.cases:
-        return Evidence("cases", case_file.cases, True, True, origin=case_file.source.path)
+        cases = case_file.cases if _sets_standards(plugin) else _under_the_spec(spec, case_file.cases)
+        return Evidence("cases", cases, True, True, origin=case_file.source.path)
     try:
         return _gather(spec, plugin, _Draw(max(draws, 1), seed))
     except Unsatisfiable:
@@ -74,6 +75,20 @@ def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
     free = followed.random or followed.dropped or followed.unfinished or spec.extra_numbers != 0
     complete = not free and not any(varies(i) for i in _all_inputs(spec))
     return Evidence("generator-static", followed.cases, True, complete, "; ".join(notes), plugin.source.path)
+
+
+def _under_the_spec(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The shapes of generated cases under the spec's own standard: theirs is what the spec said when they were drawn."""
+    return tuple(replace(case, acc=spec.acc) for case in cases)
+
+
+def _sets_standards(plugin: Plugin | None) -> bool:
+    """Whether a generator gives single cases a standard of their own, so that the spec's does not count for them."""
+    if plugin is None or plugin.tree is None:
+        return False
+    import ast
+
+    return any(isinstance(node, ast.Attribute) and node.attr == "standard" for node in ast.walk(plugin.tree))
 
 
 def _without_plugin(spec: Spec, draw: _Draw, reason: str, plugin: Plugin | None = None) -> Evidence:
