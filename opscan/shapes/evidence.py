@@ -78,7 +78,7 @@ def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
 
 
 def _under_the_spec(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The shapes of generated cases under the spec's own standard: theirs is what the spec said when they were drawn."""
+    """The shapes of generated cases under the spec's own standard: theirs is what it said when they were drawn."""
     return tuple(replace(case, acc=spec.acc) for case in cases)
 
 
