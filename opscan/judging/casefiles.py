@@ -185,7 +185,7 @@ def _rule(unit: Unit, status: str) -> str:
 def _is_safe(unit: Unit) -> bool:
     verdict = unit.verdicts[0]
     golden = verdict.classification.basis in ("golden", "plugin")
-    known = not any(is_unsure(v) for v in verdict.tensors)
+    known = unit.recommendation.registered and not any(is_unsure(v) for v in verdict.tensors)
     writable = unit.recommendation.expression is not None and unit.recommendation.adequate
     drawn = read_values(verdict.classification)
     return golden and known and writable and not drawn and not draws_nan(verdict.case)

@@ -8,7 +8,7 @@ from typing import Any
 
 from opscan.judging.expression import expression
 from opscan.judging.floating import part_of
-from opscan.judging.standards import load_standards
+from opscan.judging.standards import load_standards, registered
 from opscan.judging.verdicts import CaseVerdict, Judge, Load
 
 
@@ -26,6 +26,8 @@ class Recommendation:
     rate: float = 0.0
     adequate: bool = True
     inadequate: Mapping[str, float] = field(default_factory=dict)
+    registered: bool = True
+    """Whether every build of the ATK version has the comparator that is to be written."""
 
 
 def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Recommendation:
@@ -39,7 +41,7 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     if not needed:
         exact = dict.fromkeys(dtypes, "value-equal")
         written, reason = expression(exact, judge.atk_version)
-        return Recommendation(exact, written, reason)
+        return Recommendation(exact, written, reason, registered=_registered(written, judge.atk_version))
     standards: dict[str, str] = {}
     rates: list[float] = []
     inadequate: dict[str, float] = {}
@@ -50,7 +52,13 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         if not fits:
             inadequate[dtype] = rate
     written, reason = expression(standards, judge.atk_version)
-    return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate)
+    there = _registered(written, judge.atk_version)
+    return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate, there)
+
+
+def _registered(written: Any, atk_version: str) -> bool:
+    name = next(iter(written), "") if isinstance(written, dict) else str(written)
+    return registered(name, atk_version) is True
 
 
 def _loads(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[list[Load]]:

@@ -19,7 +19,9 @@ def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
         return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
     tightens = all(standard == "value-equal" for standard in recommendation.standards.values())
     certain = evidence.certain and (not tightens or evidence.complete or not _unseen(spec, evidence, unit.verdicts))
-    unsure = any(is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors)
+    unsure = not recommendation.registered or any(
+        is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors
+    )
     drawn = any(read_values(verdict.classification) for verdict in unit.verdicts)
     return "safe" if certain and basis in ("golden", "plugin") and not unsure and not drawn else "unsafe"
 

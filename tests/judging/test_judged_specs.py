@@ -218,3 +218,14 @@ def test_a_tensor_drawn_as_nan_keeps_equal_from_being_safe() -> None:
     result = judge_spec(spec, "s", Evidence("cases", (case,), True, True), ("accuracy",), lambda _: known, JUDGE)
     assert result.findings[0].fix == "unsafe"
     assert "partly-NaN" in result.findings[0].message
+
+
+VERSIONS = [("26.8.8", "safe"), ("26.5.14", "safe"), ("26.7.8", "unsafe"), ("older", "manual")]
+
+
+@pytest.mark.parametrize(("version", "label"), VERSIONS)
+def test_an_edit_is_safe_only_where_every_build_has_the_comparator(
+    version: str, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.JUDGE", Judge(version, (-5.0, 5.0), 0.01))
+    assert judged("equal", [tensor(SUM, extent=64)]).findings[0].fix == label
