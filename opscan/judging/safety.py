@@ -23,7 +23,8 @@ def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
         is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors
     )
     drawn = any(read_values(verdict.classification) for verdict in unit.verdicts)
-    return "safe" if certain and basis in ("golden", "plugin") and not unsure and not drawn else "unsafe"
+    read = basis in ("golden", "plugin") and not drawn
+    return "safe" if certain and read and recommendation.registered and not unsure else "unsafe"
 
 
 def is_unsure(verdict: TensorVerdict) -> bool:
