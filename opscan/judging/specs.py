@@ -165,14 +165,14 @@ def _nan_caveat(spec: Spec, evidence: Evidence) -> str:
 
 def foreign_name(spec: Spec) -> str | None:
     """Why the spec's name means no operator of PyTorch, told without importing torch; None where it may mean one."""
+    if spec.tensor_input is not None or (spec.name or "").startswith(_IN_TORCH):
+        return None
     from opscan.numerics.names import find as find_described
 
     if any(name and find_described(name) for name in (spec.aclnn_name, spec.name)):
         return None
     if not spec.name:
         return "the spec names no golden operator"
-    if spec.tensor_input is not None or spec.name.startswith(_IN_TORCH):
-        return None
     from opscan.numerics.operators import resolve
 
     told = resolve(spec.name)
