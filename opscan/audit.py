@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from opscan.model import (
     Unread,
 )
 from opscan.numerics import Classifier, Limits, Question, Store
-from opscan.shapes import Catalog, companions, executor_companions, gather_evidence, link, scenarios
+from opscan.shapes import Catalog, companions, evidence_of, executor_companions, link, scenarios
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
@@ -40,7 +40,7 @@ class Audited:
     sources: dict[str, Source]
 
 
-def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[str], None] | None = None) -> Audited:
+def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
     """Audit every file named by `paths` or below them. Bad input becomes findings; nothing is raised for it."""
     found, missing = reading.discover(paths)
     files = [reading.read_file(path) for path in found]
@@ -51,8 +51,6 @@ def audit_paths(paths: Sequence[Path], settings: Settings, progress: Callable[[s
             run.add_finding(find("nothing-to-audit", path.as_posix(), f"no file to audit below {path.as_posix()}"))
     run.foresee(files)
     for file in (*missing, *files):
-        if progress:
-            progress(str(_path_of(file)))
         run.add(file)
     return run.result()
 
@@ -105,17 +103,7 @@ class _Run:
         return [Question(case, executor) for case in evidence.cases]
 
     def _gather(self, spec: Spec) -> Evidence:
-        links = self._catalog.links(spec)
-        evidence = gather_evidence(
-            spec,
-            case_file=links.case_file,
-            plugin=links.generator,
-            draws=self._settings.draws,
-            seed=self._settings.seed,
-        )
-        if not evidence.cases and links.generator_reason:
-            evidence = replace(evidence, reason=links.generator_reason)
-        return evidence
+        return evidence_of(spec, self._catalog.links(spec), draws=self._settings.draws, seed=self._settings.seed)
 
     def add(self, file: reading.ReadFile) -> None:
         """Report on one file; a fault of opscan itself is a finding on that file, and the run goes on."""

@@ -66,6 +66,31 @@ def failure_probability(  # noqa: PLR0913
     return _case_failure(rule, part, walk, count)
 
 
+def walk_ladder(
+    dtype: str,
+    rate_of: Callable[[Rule], float],
+    limit: float,
+    *,
+    exact: bool = False,
+    standards: Standards | None = None,
+) -> tuple[str, float, bool]:
+    """(standard, its rate, whether the rate is below `limit`): the strictest that fits, else the loosest of the ladder.
+
+    `rate_of` predicts the false alarms under a rule. Exact steps are offered only where `exact`.
+    """
+    known = standards or load_standards()
+    part = part_of(dtype)
+    name, rate = "value-equal", 0.0
+    for step in known.ladders.get(part, ()):
+        rule = known.rule(step, part)
+        if rule is None or (rule.exact and not exact):
+            continue
+        name, rate = step, rate_of(rule)
+        if rate < limit:
+            return name, rate, True
+    return name, rate, name == "value-equal"
+
+
 def strictest_adequate(  # noqa: PLR0913
     dtype: str,
     extent: int,
@@ -86,17 +111,12 @@ def strictest_adequate(  # noqa: PLR0913
     Returns its name and the probability; (None, the probability of the loosest) where none is adequate. An exact
     standard is offered only where no order of addition and no intermediate rounding can change a bit.
     """
-    known = standards or load_standards()
-    part = part_of(dtype)
-    if part not in FORMATS:
+    if part_of(dtype) not in FORMATS:
         return "value-equal", failure_probability(Rule("value-equal", dtype), dtype, extent, outputs, low, high)
     fixed = roundings <= 1 and (extent == 1 or (extent == 2 and not products)) and not (products and dtype in PARTS)
-    probability = 1.0
-    for name in known.ladders.get(part, ()):
-        rule = known.rule(name, part)
-        if rule is None or (rule.exact and not fixed):
-            continue
-        probability = failure_probability(
+
+    def rate_of(rule: Rule) -> float:
+        return failure_probability(
             rule,
             dtype,
             extent,
@@ -109,9 +129,9 @@ def strictest_adequate(  # noqa: PLR0913
             accumulator=accumulator,
             cancels=cancels,
         )
-        if probability < limit:
-            return name, probability
-    return None, probability
+
+    name, probability, fits = walk_ladder(dtype, rate_of, limit, exact=fixed, standards=standards)
+    return (name if fits else None), probability
 
 
 def zero_share(rule: Rule, extent: int, low: float, high: float, *, distribution: str = "uniform") -> float:

@@ -22,8 +22,8 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
     crash = next((rule.crash for rule in rules if rule.crash), "")
     custom = next((rule.detail for rule in rules if rule.rule is None and not rule.crash), "")
     findings = []
-    if crash and any(fault.rule == "number-as-text" for fault in spec.faults):
-        return []  # the reader has said which number is text
+    if crash and any(rule.text_numbers for rule in rules) and _told_by_reader(spec, span):
+        return []
     if crash:
         findings.append(find("unknown-comparator", shown, f"{acc_text(spec.acc)} will not run: {crash}", spans=[span]))
     elif custom:
@@ -41,6 +41,12 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
         place = _keyword_span(spec, next(iter(ignored))) or span
         findings.append(find("ignored-keyword", shown, message, spans=[place]))
     return findings
+
+
+def _told_by_reader(spec: Spec, span: Span | None) -> bool:
+    """Whether the reader has already said which number of the standard is text; one in a range is another matter."""
+    texts = [fault.span for fault in spec.faults if fault.rule == "number-as-text" and fault.span]
+    return span is not None and any(span.start <= text.start < span.end for text in texts)
 
 
 def _keyword_span(spec: Spec, key: str) -> Span | None:

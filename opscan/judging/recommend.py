@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from opscan.judging.adequacy import walk_ladder
 from opscan.judging.expression import expression
-from opscan.judging.floating import part_of
-from opscan.judging.standards import load_standards, registered
+from opscan.judging.pass_rules import Rule
+from opscan.judging.standards import registered
 from opscan.judging.verdicts import CaseVerdict, Judge, Load
 
 
@@ -46,7 +48,8 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     rates: list[float] = []
     inadequate: dict[str, float] = {}
     for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
-        name, rate, fits = _strictest(dtype, _loads(verdicts, dtype, seen=dtype in dtypes), judge.limit)
+        loads = _loads(verdicts, dtype, seen=dtype in dtypes)
+        name, rate, fits = walk_ladder(dtype, partial(_rate, loads), judge.limit)
         standards[dtype] = name
         rates.append(rate)
         if not fits:
@@ -74,19 +77,8 @@ def _loads(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[l
     return cases
 
 
-def _strictest(dtype: str, cases: Sequence[Sequence[Load]], limit: float) -> tuple[str, float, bool]:
-    """(standard, predicted rate, whether the rate is below the limit) for one dtype over all cases."""
-    known = load_standards()
-    part = part_of(dtype)
-    name, rate = "value-equal", 0.0
-    for name in known.ladders.get(part, ("value-equal",)):
-        rule = known.rule(name, part)
-        if rule is None or rule.exact:
-            continue
-        rate = mean_failure((load.failure(rule) for load in case) for case in cases)
-        if rate < limit:
-            return name, rate, True
-    return name, rate, name == "value-equal"
+def _rate(cases: Sequence[Sequence[Load]], rule: Rule) -> float:
+    return mean_failure((load.failure(rule) for load in case) for case in cases)
 
 
 def mean_failure(cases: Iterable[Iterable[float]]) -> float:

@@ -55,11 +55,6 @@ def _columns_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def pad(text: str, width: int) -> str:
-    """The text filled with spaces on the right up to `width` columns."""
-    return text + " " * (width - columns(text))
-
-
 def shorten(text: str, width: int) -> str:
     """The text cut to `width` columns, with an ellipsis where something is missing."""
     return text if columns(text) <= width else _cut(text, width - 1)[0] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opscan.shapes.linking import Catalog, Links, companions, executor_companions, link
@@ -10,7 +11,23 @@ from opscan.shapes.scenario import scenarios
 if TYPE_CHECKING:
     from opscan.model import CaseFile, Evidence, Plugin, Spec
 
-__all__ = ["Catalog", "Links", "companions", "executor_companions", "gather_evidence", "link", "scenarios"]
+__all__ = [
+    "Catalog",
+    "Links",
+    "companions",
+    "evidence_of",
+    "executor_companions",
+    "gather_evidence",
+    "link",
+    "scenarios",
+]
+
+
+def evidence_of(spec: Spec, links: Links, *, draws: int, seed: int) -> Evidence:
+    """The evidence for a spec with the files that belong to it; without a generator the reason is why it is missing."""
+    found = gather_evidence(spec, case_file=links.case_file, plugin=links.generator, draws=draws, seed=seed)
+    missing = not found.cases and links.generator_reason
+    return replace(found, reason=links.generator_reason) if missing else found
 
 
 def gather_evidence(

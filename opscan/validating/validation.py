@@ -17,7 +17,7 @@ from opscan import reading
 from opscan.config import Settings
 from opscan.model import Case, CaseFile, Confirmation, NumericClass, Spec, Unread
 from opscan.numerics import Classifier
-from opscan.shapes import Catalog, companions, gather_evidence, link
+from opscan.shapes import Catalog, companions, evidence_of, link
 from opscan.validating.choosing import MAX_ELEMENTS, Choice, choose, facet_of
 from opscan.validating.devices import Device, open_device
 from opscan.validating.tallies import Tally, confirm
@@ -79,15 +79,9 @@ class _Validation:
         if not isinstance(file, Spec):
             return []
         links = self._catalog.links(file)
-        evidence = gather_evidence(
-            file,
-            case_file=links.case_file,
-            plugin=links.generator,
-            draws=self._settings.draws,
-            seed=self._settings.seed,
-        )
+        evidence = evidence_of(file, links, draws=self._settings.draws, seed=self._settings.seed)
         if not evidence.cases:
-            reason = links.generator_reason or evidence.reason or "no case is known"
+            reason = evidence.reason or "no case is known"
             return [self._skipped(path, file.name, f"which shapes meet is not known: {reason}")]
         return self._of_cases(path, evidence.cases, evidence.reason)
 

@@ -107,6 +107,13 @@ def test_a_cut_case_file_keeps_its_whole_cases(tmp_path: Path) -> None:
     assert report["verdicts"] == {"ok": 1}
 
 
+def test_text_in_a_range_does_not_hide_a_comparator_that_will_not_run(tmp_path: Path) -> None:
+    acc = "{mixed_tolerance_bm: {fp32_rtoll: 1.0e-4}}"
+    spec = GOOD.replace("torch.relu", "torch.tanh").replace("acc: equal", f"acc: {acc}").replace("[-5, 5]", "[1e-4, 5]")
+    (tmp_path / "both.yaml").write_text(spec)
+    assert {str(finding["name"]) for finding in findings(tmp_path)} >= {"number-as-text", "unknown-comparator"}
+
+
 def test_exit_codes(tmp_path: Path) -> None:
     good, loose = tmp_path / "good.yaml", tmp_path / "loose.yaml"
     good.write_text(GOOD)
