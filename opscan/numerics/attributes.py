@@ -10,8 +10,7 @@ from typing import Any
 
 from opscan.data import data_path
 from opscan.model import CaseInput
-from opscan.numerics.binding import Unbindable, between
-from opscan.numerics.dtypes import TORCH_DTYPES
+from opscan.numerics.binding import Dtype, Unbindable, between, dtype_named
 from opscan.numerics.signatures import Parameter, plain
 
 _SPECIAL = frozenset({"inf", "-inf", "nan"})
@@ -119,13 +118,10 @@ def _number(value: Any, *, whole: bool) -> float | None:
     return value if isinstance(value, (int, float)) else None
 
 
-def _dtype(_: Parameter, value: Any) -> Any:
-    import torch
-
+def _dtype(_: Parameter, value: Any) -> Dtype | None:
     value = _first(value)
     name = parameter_tables()["dtypes"].get(value) if isinstance(value, int) else str(value).removeprefix("torch.")
-    dtype = getattr(torch, TORCH_DTYPES.get(str(name), str(name)), None)
-    return dtype if isinstance(dtype, torch.dtype) else None
+    return dtype_named(str(name))
 
 
 _READERS: Mapping[str, Callable[[Parameter, Any], Any]] = {

@@ -35,6 +35,13 @@ class TensorArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class Dtype:
+    """An attribute that names a dtype, by torch's name. It becomes torch's own where the call is made."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """Arguments in which every tensor is a TensorArgument. `named`: how many were passed by keyword."""
 
@@ -63,6 +70,10 @@ def _tensors_in(value: Any) -> Iterator[TensorArgument]:
 def _filled(value: Any, make: Callable[[TensorArgument], Any]) -> Any:
     if isinstance(value, TensorArgument):
         return make(value)
+    if isinstance(value, Dtype):
+        import torch
+
+        return getattr(torch, value.name)
     if isinstance(value, (list, tuple)):
         return type(value)(_filled(item, make) for item in value)
     return value
@@ -213,11 +224,17 @@ def _number(value: Any, dtype: str | None) -> Any:
     return value
 
 
-def _torch_dtype(value: Any, label: str) -> Any:
-    import torch
-
-    name = TORCH_DTYPES.get(str(value).removeprefix("torch."), str(value).removeprefix("torch."))
-    dtype = getattr(torch, name, None)
-    if not isinstance(dtype, torch.dtype):
+def _torch_dtype(value: Any, label: str) -> Dtype:
+    name = str(value).removeprefix("torch.")
+    if (dtype := dtype_named(name)) is None:
         raise Unbindable(f"attribute {label}: torch has no dtype {value!r}")
     return dtype
+
+
+def dtype_named(name: str) -> Dtype | None:
+    """The dtype that ATK or torch calls `name`."""
+    name = TORCH_DTYPES.get(name, name)
+    return Dtype(name) if name in _TORCH_NAMES else None
+
+
+_TORCH_NAMES = frozenset(TORCH_DTYPES.values()) | {"quint8", "qint8", "qint32", "float8_e4m3fnuz", "float8_e5m2fnuz"}

@@ -11,25 +11,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from opscan.model import Case, Classification, Plugin, TensorClass
+from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.described import bind_described
 from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
-from opscan.numerics.names import described, is_npu_name
+from opscan.numerics.names import basis_of, described, is_npu_name
 from opscan.numerics.operators import NotFollowed, Operator, resolve
 
 REAL_ELEMENTS = 1 << 20
 """Largest number of input elements for which an operator that needs data runs on real CPU tensors."""
 SURE_ELEMENTS = 1 << 16
 """Up to so many elements, and attributes no larger than that, a refusal on fake tensors is confirmed on real ones."""
-_BUILT_IN = ("function", "aclnn_function", "kernel_function", "triton_function")
-
-
-def basis_of(case: Case) -> str:
-    """`golden` where ATK evaluates the name itself, else `name`: the golden is in a plugin, taken at its name."""
-    return "golden" if case.api_type in _BUILT_IN and case.api in ("pytorch", None) else "name"
 
 
 def classify(case: Case, golden: Plugin | None = None) -> Classification:
@@ -130,7 +124,7 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
             mismatch=refused and basis == "golden",
         )
-    tensors = tuple(_describe(*entry) for entry in run)
+    tensors = tuple(describe(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
 
@@ -143,7 +137,8 @@ def _magnitude(value: Any) -> float:
     return max(abs(float(value)), 1.0) if number else 1.0
 
 
-def _describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+    """The class of a traced tensor; the calls on its path each once, with the largest extent they had."""
     from opscan.numerics.tracer import class_of
 
     dtype = str(tensor.dtype).removeprefix("torch.")
@@ -162,9 +157,18 @@ def _describe(name: str, role: str, argument: TensorArgument | None, tensor: Any
         depends_on=tuple(sorted(bits.depends)),
         extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
         products=bits.products,
-        path=bits.path,
+        path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
     )
+
+
+def _each_once(path: tuple[Step, ...]) -> tuple[Step, ...]:
+    steps: dict[tuple[str, str, NumericClass], Step] = {}
+    for step in path:
+        key = (step.op, step.phase, step.numeric_class)
+        if key not in steps or steps[key].extent < step.extent:
+            steps[key] = step
+    return tuple(steps.values())
 
 
 def _sizes(tensor: Any) -> Iterator[Any]:

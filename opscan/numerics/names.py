@@ -16,12 +16,16 @@ from typing import Any
 from opscan.data import data_path
 from opscan.model import Case
 from opscan.numerics.operators import Operator
+from opscan.numerics.paths.shipping import shipped_schema
 from opscan.numerics.signatures import Parameter, plain, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
 _NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
 _PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "npu_")
 _FIELDS = frozenset({"aten", "signature", "formula", "also", "cast", "ignores", "note"})
+
+
+_BUILT_IN = ("function", "aclnn_function", "kernel_function", "triton_function")
 
 
 class MalformedEntry(Exception):
@@ -86,6 +90,11 @@ def described(case: Case) -> Entry | None:
         if name and (place := find(name)) is not None:
             return load(place)
     return None
+
+
+def basis_of(case: Case) -> str:
+    """`golden` where ATK evaluates the name itself, else `name`: the golden is in a plugin, taken at its name."""
+    return "golden" if case.api_type in _BUILT_IN and case.api in ("pytorch", None) else "name"
 
 
 def is_npu_name(name: str) -> bool:
@@ -188,7 +197,7 @@ def _entry(place: Place, content: Mapping[str, Any]) -> Entry:
     if (aten is None) == (formula is None):
         raise MalformedEntry(f"{place} needs either `aten` or `formula`")
     try:
-        schema = content.get("signature") or (str(_overload(aten, place)._schema) if aten else "")
+        schema = content.get("signature") or (schema_of(aten, place) if aten else "")
         parameters = read_signature(schema)
     except ValueError as problem:
         raise MalformedEntry(f"{place}: {problem}") from problem
@@ -197,6 +206,11 @@ def _entry(place: Place, content: Mapping[str, Any]) -> Entry:
     if unknown := (set(also) | set(cast)) - {parameter.name for parameter in parameters}:
         raise MalformedEntry(f"{place} has no parameter {', '.join(sorted(unknown))}")
     return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())))
+
+
+def schema_of(name: str, place: Place) -> str:
+    """The signature of an ATen overload: the one that ships, so that reading an entry needs no torch, else torch's."""
+    return shipped_schema(name) or str(_overload(name, place)._schema)
 
 
 def _overload(name: str, place: Place) -> Any:

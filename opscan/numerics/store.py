@@ -28,7 +28,7 @@ class Store:
     """Classifications by fingerprint. Reads and writes never raise: what is not there is traced again."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self._salt = _salt()
+        self._salt = salt()
         self._connection = _open(path or _default_path()) if self._salt else None
         self._new: list[tuple[str, str]] = []
 
@@ -81,7 +81,7 @@ def _open(path: Path) -> sqlite3.Connection | None:
     return connection
 
 
-def _salt() -> str:
+def salt() -> str:
     """Everything outside a case that its classes depend on; empty where torch is not installed."""
     torch = _torch_version()
     if not torch:

@@ -204,7 +204,7 @@ class _Work:
         return case.name or case.aclnn_name
 
     def _unknown(self, place: int, cause: str, reason: str = "") -> Answer:
-        from opscan.numerics.classify import basis_of
+        from opscan.numerics.names import basis_of
 
         reason = reason or f"the trace of {self._operator(place)} {cause}"
         return Answer(Classification((), basis_of(self.questions[place].case), reason), lasting=False)

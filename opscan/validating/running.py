@@ -15,7 +15,7 @@ import torch
 
 from opscan.model import Case
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
-from opscan.numerics.classify import basis_of
+from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.validating.devices import Device
 from opscan.validating.drawing import draw_upstream

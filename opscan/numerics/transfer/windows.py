@@ -25,7 +25,7 @@ def overlap(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int
     return hits
 
 
-def _adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
+def adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
     """(largest window, most windows over one element) of adaptive pooling from `sizes` to `counts` places."""
     largest = most = 1
     for size, count in zip(sizes, counts, strict=True):
@@ -42,7 +42,7 @@ def _adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int,
 def _pool_average(call: Call) -> tuple[Bits, ...]:
     rank = _rank(call)
     if call.packet.startswith("_adaptive"):
-        count, _ = _adaptive_windows(call.tensor("self").shape[-rank:], call.output.shape[-rank:])
+        count, _ = adaptive_windows(call.tensor("self").shape[-rank:], call.output.shape[-rank:])
     else:
         count = math.prod(spatial(call.argument("kernel_size"), rank))
     bits = mean_of(call.joined(), count, "window", "attributes")
@@ -99,7 +99,7 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
         kernel = spatial(call.argument("kernel_size"), rank)
         crowded = math.prod(min(size, count) for size, count in zip(kernel, upstream, strict=True))
         return _by_winners(call, crowded, "values")
-    largest, most = _adaptive_windows(source, upstream)
+    largest, most = adaptive_windows(source, upstream)
     if call.packet.startswith("_adaptive_avg"):
         even = all(size % count == 0 for size, count in zip(source, upstream, strict=True))
         even = even and is_scale(1 / max(largest, 1), call.output.dtype)

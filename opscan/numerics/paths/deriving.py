@@ -1,0 +1,327 @@
+"""Derive the paths of one operator: trace, learn, look for calls that contradict, learn again, prove on fresh calls."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from opscan.model import TensorClass
+from opscan.numerics.binding import Binding
+from opscan.numerics.operators import NotFollowed, Operator
+from opscan.numerics.paths import sampling
+from opscan.numerics.paths.guarding import guards, sharpened
+from opscan.numerics.paths.learning import NotGeneral, Row, learn
+from opscan.numerics.paths.path import Path
+from opscan.numerics.paths.signature import Instance, Unshapely, read_call
+
+FIRST_ROWS = 24
+PROOF = 24
+"""So many fresh calls in a row must agree."""
+MOST_ROWS = 120
+MOST_TRIES = 6
+"""Draws per call that the operator takes."""
+DTYPES = ("float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool", "complex64")
+DTYPE_ROWS = 5
+LEAST_ROWS = 3
+MOST_PATHS = 4
+"""Paths of one form for different dtypes."""
+MOST_RANKS = 5
+MOST_LEAKS = 0.03
+"""Share of the refused calls that a path may answer all the same."""
+
+
+@dataclass
+class Derivation:
+    """What became of one operator. `failures`: the forms that have no path, and why."""
+
+    name: str
+    paths: list[Path] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    traces: int = 0
+    seconds: float = 0.0
+    leaks: int = 0
+    refused: int = 0
+
+
+class Traces:
+    """Traces the calls of one operator and counts them."""
+
+    def __init__(self, operator: Operator, describe: Any) -> None:
+        self.operator = operator
+        self.count = 0
+        self._describe = describe
+
+    def row(self, binding: Binding) -> Row | None:
+        """The traced call; None where the operator refuses it. Raises NotGeneral where it needs data."""
+        from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
+
+        self.count += 1
+        try:
+            _, call = read_call(binding, self.operator.parameters)
+            found = trace(self.operator, binding, None, real=False)
+        except (Refused, OutOfMemory, Unshapely):
+            return None
+        except (NeedsData, NotFollowed) as problem:
+            raise NotGeneral(str(problem)) from None
+        tensors = [self._describe(*entry) for entry in found]
+        if any(tensor.reason for tensor in tensors):
+            raise NotGeneral(next(tensor.reason for tensor in tensors if tensor.reason))
+        return Row(call, {_general_name(tensor, call): tensor for tensor in tensors})
+
+
+def _general_name(tensor: TensorClass, call: Instance) -> str:
+    head, _, label = tensor.name.partition("grad:") if tensor.role == "gradient" else tensor.name.partition("(")
+    for place, given in enumerate(call.tensors):
+        if tensor.role == "gradient" and given.label == label:
+            return f"grad:@{place}"
+        if tensor.role == "output" and label and given.label == label.rstrip(")"):
+            return f"{head}(@{place})"
+    return tensor.name
+
+
+def derive(operator: Operator, seeds: Sequence[Binding], describe: Any, *, seconds: float, seed: int = 0) -> Derivation:
+    """The paths of every form that the seeds show, within `seconds`."""
+    derivation, started = Derivation(operator.name), time.monotonic()
+    traces = Traces(operator, describe)
+    for form, group in _forms(operator, seeds):
+        if time.monotonic() - started > seconds:
+            derivation.failures[form] = "out of time"
+            continue
+        _derive_form(traces, form, group, derivation, seed)
+    derivation.traces, derivation.seconds = traces.count, time.monotonic() - started
+    return derivation
+
+
+def _derive_form(traces: Traces, form: str, seeds: list[Binding], derivation: Derivation, seed: int) -> None:
+    """A path for all ranks; where there is none, one for each of the usual ranks."""
+    problem = _derive(_Search(traces, form, seeds, Random(seed), derivation))
+    if problem is None:
+        return
+    derivation.failures[form] = problem
+    by_ranks: dict[tuple[int, ...], list[Binding]] = {}
+    for binding in seeds:
+        _, call = read_call(binding, traces.operator.parameters)
+        by_ranks.setdefault(tuple(map(len, call.shapes)), []).append(binding)
+    for ranks in sorted(by_ranks, key=lambda ranks: -len(by_ranks[ranks]))[:MOST_RANKS]:
+        if _derive(_Search(traces, form, seeds, Random(seed), derivation, ranks)) is None:
+            derivation.failures.pop(form, None)
+
+
+def _derive(search: _Search) -> str | None:
+    """One path for as many dtypes as say the same, the others get paths of their own; or why there is none."""
+    left = list(dict.fromkeys((search.main, *DTYPES)))
+    problem, found = None, 0
+    while left and found < MOST_PATHS:
+        first, *others = left
+        try:
+            path = search.path(first)
+        except (NotGeneral, TooFew) as reason:
+            problem = problem or str(reason)
+            left = others if isinstance(reason, TooFew) else [d for d in others if _family(d) != _family(first)]
+            continue
+        covered = [dtype for dtype in others if search.holds(path, dtype)]
+        dtypes = tuple(search.dtypes(dtype) for dtype in (first, *covered))
+        search.keep(replace(path, dtypes=dtypes, separable=search.is_separable(path, first)))
+        left = [dtype for dtype in others if dtype not in covered]
+        found += 1
+    return None if found else problem
+
+
+def _family(dtype: str) -> str:
+    return "whole" if "int" in dtype else dtype.rstrip("0123456789")
+
+
+def _main_dtype(binding: Binding) -> str:
+    dtypes = [tensor.dtype for tensor in binding.tensors()]
+    return next((dtype for dtype in dtypes if "float" in dtype), dtypes[0] if dtypes else "float32")
+
+
+def _forms(operator: Operator, seeds: Sequence[Binding]) -> Iterator[tuple[str, list[Binding]]]:
+    """The seeds by form, the frequent ones first."""
+    groups: dict[str, list[Binding]] = {}
+    for binding in seeds:
+        try:
+            signature, _ = read_call(binding, operator.parameters)
+        except Unshapely:
+            continue
+        groups.setdefault(signature.form, []).append(binding)
+    return iter(sorted(groups.items(), key=lambda item: -len(item[1])))
+
+
+class TooFew(Exception):
+    """The operator takes too few of the calls that were tried."""
+
+
+class _Search:
+    """The search for the paths of one form."""
+
+    def __init__(
+        self,
+        traces: Traces,
+        form: str,
+        seeds: list[Binding],
+        random: Random,
+        derivation: Derivation,
+        ranks: tuple[int, ...] | None = None,
+    ) -> None:
+        self._traces = traces
+        self._form = form
+        self._ranks = ranks
+        self.main = _main_dtype(seeds[0])
+        self._seeds = [seed for seed in seeds if _main_dtype(seed) == self.main]
+        self._random = random
+        self._derivation = derivation
+        self._refused: list[Instance] = []
+        self._seen: set[Any] = set()
+
+    def dtypes(self, dtype: str) -> tuple[str, ...]:
+        return tuple(dtype if given.dtype == self.main else given.dtype for given in self._seeds[0].tensors())
+
+    def keep(self, path: Path) -> None:
+        self._derivation.paths.append(path)
+
+    def path(self, dtype: str) -> Path:
+        """The path of the calls in `dtype`. Raises NotGeneral, TooFew."""
+        seeds = self._cast(dtype)
+        self._seen.clear()
+        self._refused.clear()
+        rows = self._draw(FIRST_ROWS, seeds, seeds)
+        if len(rows) < LEAST_ROWS:
+            raise TooFew(f"{len(rows)} calls were taken")
+        path = self._learnt(rows)
+        proven = 0
+        while proven < PROOF and (fresh := self._draw(8, seeds)):
+            wrong = sum(not _agrees(path, row) for row in fresh)
+            silent = sum(path.at(fresh_call(row.call)) is None for row in fresh)
+            proven = 0 if wrong else proven + len(fresh) - silent
+            rows += fresh
+            if wrong and len(rows) > MOST_ROWS:
+                raise NotGeneral(f"{wrong} of the last {len(fresh)} calls contradict it")
+            if len(rows) > MOST_ROWS:
+                break
+            if wrong or silent > len(fresh) // 4:
+                path = self._learnt(rows)
+        return self._guarded(path, rows)
+
+    def _guarded(self, path: Path, rows: Sequence[Row]) -> Path:
+        """The path with what it takes to say nothing of the calls that were refused. Raises NotGeneral."""
+
+        def answered() -> list[Instance]:
+            return [call for call in map(fresh_call, self._refused) if path.at(call) is not None]
+
+        leaks = answered()
+        if leaks:
+            path = replace(path, guards=sharpened(path.guards, [row.call for row in rows], leaks))
+            leaks = answered()
+        self._derivation.refused += len(self._refused)
+        self._derivation.leaks += len(leaks)
+        if len(leaks) > MOST_LEAKS * len(self._refused):
+            raise NotGeneral(f"it answers {len(leaks)} of {len(self._refused)} calls that are refused")
+        return path
+
+    def holds(self, path: Path, dtype: str) -> bool:
+        """Whether the same path holds where the tensors are of `dtype`."""
+        seeds = self._cast(dtype)
+        self._seen.clear()
+        told = 0
+        candidates = [
+            *seeds[:DTYPE_ROWS],
+            *(sampling.vary(self._random.choice(seeds), self._random) for _ in range(10)),
+        ]
+        try:
+            for binding in candidates:
+                row = self._row(binding)
+                if row is not None and not _agrees(path, row):
+                    return False
+                told += row is not None and path.at(fresh_call(row.call)) is not None
+        except NotGeneral:
+            return False
+        return told >= LEAST_ROWS
+
+    def is_separable(self, path: Path, dtype: str) -> bool:
+        """Whether it holds for a part of the gradients, and for none."""
+        if not any(tensor.is_gradient for tensor in path.tensors):
+            return True
+        seeds = self._cast(dtype)[:12]
+        self._seen.clear()
+        parts = [sampling.with_some_gradients(seed, self._random) for seed in seeds]
+        none = [sampling.without_gradients(seed) for seed in seeds]
+        try:
+            rows = self._draw(5, parts, parts)
+            self._seen.clear()
+            rows += self._draw(5, none, none)
+        except NotGeneral:
+            return False
+        return len(rows) >= 2 * LEAST_ROWS and all(_agrees(path, row) for row in rows)
+
+    def _cast(self, dtype: str) -> list[Binding]:
+        return [sampling.in_dtypes(seed, {self.main: dtype}) for seed in self._seeds]
+
+    def _learnt(self, rows: Sequence[Row]) -> Path:
+        return Path(self._form, (), guards([row.call for row in rows]), learn(rows))
+
+    def _draw(self, count: int, seeds: list[Binding], first: Sequence[Binding] = ()) -> list[Row]:
+        """Up to `count` calls that differ from all before: `first` as they are, then others like `seeds`."""
+        rows = [row for seed in first[:count] if (row := self._row(seed)) is not None]
+        tries = 0
+        while len(rows) < count and tries < count * MOST_TRIES:
+            tries += 1
+            row = self._row(sampling.vary(self._random.choice(seeds), self._random))
+            if row is not None:
+                rows.append(row)
+        return rows
+
+    def _row(self, binding: Binding) -> Row | None:
+        try:
+            signature, call = read_call(binding, self._traces.operator.parameters)
+        except Unshapely:
+            return None
+        key = (tuple(call.shapes), tuple(sorted(call.numbers.items())))
+        if signature.form != self._form or key in self._seen:
+            return None
+        if self._ranks is not None and tuple(map(len, call.shapes)) != self._ranks:
+            return None
+        self._seen.add(key)
+        row = self._traces.row(binding)
+        if row is None:
+            self._refused.append(call)
+        return row
+
+
+def holds_as(paths: Sequence[Path], traces: Traces, paths_as: Sequence[str], calls: Sequence[Binding]) -> bool:
+    """Whether the paths of another name hold for `calls` of this one, whose parameters they call `paths_as`."""
+    renamed = dict(zip(traces.operator.parameters, paths_as, strict=False))
+    told = 0
+    for binding in calls:
+        try:
+            row = traces.row(binding)
+            signature, call = read_call(binding, paths_as, renamed)
+        except (NotGeneral, Unshapely):
+            continue
+        if row is None:
+            continue
+        for path in paths:
+            if path.form == signature.form and signature.dtypes in path.dtypes:
+                found = path.at(call)
+                if found is not None and found != tuple(row.tensors.values()):
+                    return False
+                told += found is not None
+    return told >= LEAST_ROWS
+
+
+def fresh_call(call: Instance) -> Instance:
+    """The same call before its outputs are known."""
+    return Instance(call.shapes, call.numbers, call.tensors)
+
+
+def _agrees(path: Path, row: Row) -> bool:
+    """Whether the path says what the trace said, or nothing."""
+    said = path.at(fresh_call(row.call))
+    return said is None or said == tuple(row.tensors.values())

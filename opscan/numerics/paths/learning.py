@@ -1,0 +1,265 @@
+"""From traced calls of one signature to a path: shapes, outcomes, and the questions that tell the outcomes apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opscan.model import TensorClass
+from opscan.numerics.dtypes import ATK_DTYPES
+from opscan.numerics.paths import terms
+from opscan.numerics.paths.path import Outcome, TensorPath, Tree
+from opscan.numerics.paths.signature import Instance
+from opscan.numerics.paths.terms import NoValue, Term
+from opscan.numerics.paths.vocabulary import Vocabulary
+
+LEAST_SUPPORT = 3
+"""So many calls must have come about in one way before it is trusted."""
+_DEEPEST = 5
+_UNTOLD = -1
+
+
+class NotGeneral(Exception):
+    """No path says the same as all the traces; the message names the tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One traced call: every compared tensor by the name a path gives it."""
+
+    call: Instance
+    tensors: Mapping[str, TensorClass]
+
+
+def learn(rows: Sequence[Row]) -> tuple[TensorPath, ...]:
+    """A path for every compared tensor of `rows`, which have one signature. Raises NotGeneral."""
+    names = tuple(rows[0].tensors)
+    if any(tuple(row.tensors) != names for row in rows):
+        raise NotGeneral("the compared tensors are not always the same")
+    for row in rows:
+        row.call.outputs.clear()
+    vocabulary = Vocabulary([row.call for row in rows])
+    shapes: dict[str, Term | None] = {}
+    for name in names:
+        if not name.startswith("grad:"):
+            shapes[name] = _learn_shape(name, rows, vocabulary)
+        elif any(row.tensors[name].shape != row.call.shapes[int(name[6:])] for row in rows):
+            raise NotGeneral(f"{name}: it has another shape than its tensor")
+    return tuple(
+        _learn_tensor(name, shapes.get(name), [row.tensors[name] for row in rows], vocabulary) for name in names
+    )
+
+
+def _learn_shape(name: str, rows: Sequence[Row], vocabulary: Vocabulary) -> Term:
+    """The shape of an output, which later terms can name from now on."""
+    shape = vocabulary.fit_shape([row.tensors[name].shape for row in rows])
+    if shape is None:
+        raise NotGeneral(f"{name}: its shape follows from no term")
+    for row in rows:
+        row.call.outputs.append(row.tensors[name].shape)
+    vocabulary.add_output(len(rows[0].call.outputs) - 1)
+    return shape
+
+
+def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass], vocabulary: Vocabulary) -> TensorPath:
+    kinds = [_kind(tensor, call) for tensor, call in zip(tensors, vocabulary.calls, strict=True)]
+    order = {kind: place for place, kind in enumerate(dict.fromkeys(kinds))}
+    outcomes: list[Outcome] = []
+    for kind in order:
+        places = [place for place, other in enumerate(kinds) if other == kind]
+        outcomes.append(_outcome(name, kind, [tensors[place] for place in places], places, vocabulary))
+    labels = [order[kind] for kind in kinds]
+    tree = _tree(labels, tuple(range(len(labels))), _Questions(vocabulary, outcomes), _DEEPEST)
+    if tree is None:
+        raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
+    if (kept := _pruned(tree)) is None:
+        raise NotGeneral(f"{name}: too few calls")
+    return TensorPath(name, shape, kept, tuple(outcomes))
+
+
+def _kind(tensor: TensorClass, call: Instance) -> tuple[Any, ...]:
+    """Everything of a class but its numbers."""
+    dtypes = [ATK_DTYPES.get(given.dtype, given.dtype) for given in call.tensors]
+    dtype = dtypes.index(tensor.dtype) if tensor.dtype in dtypes else tensor.dtype
+    steps = tuple((step.op, step.phase, step.numeric_class.value) for step in tensor.path)
+    return (
+        dtype,
+        tensor.numeric_class.value,
+        tensor.correctly_rounded,
+        tensor.cause,
+        tensor.depends_on,
+        tensor.products,
+        steps,
+    )
+
+
+def _outcome(
+    name: str, kind: tuple[Any, ...], tensors: Sequence[TensorClass], places: Sequence[int], vocabulary: Vocabulary
+) -> Outcome:
+    def fitted(target: list[int]) -> Term:
+        term = vocabulary.fit(target, places)
+        if term is None:
+            term = _fit_product(target, places, known, vocabulary)
+        if term is None:
+            raise NotGeneral(f"{name}: an extent follows from no term")
+        known.append(term)
+        return term
+
+    known: list[Term] = []
+    dtype, numeric_class, once, cause, depends_on, products, names = kind
+    steps = tuple(
+        (*head, fitted([tensor.path[number].extent for tensor in tensors])) for number, head in enumerate(names)
+    )
+    extent = fitted([tensor.extent for tensor in tensors])
+    return Outcome(dtype, numeric_class, once, cause, depends_on, extent, products, steps)
+
+
+def _fit_product(
+    target: Sequence[int], places: Sequence[int], known: Sequence[Term], vocabulary: Vocabulary
+) -> Term | None:
+    """A sum of sums has the product of their extents."""
+    parts = [term for term in known if not isinstance(term, int)]
+    calls = [vocabulary.calls[place] for place in places]
+    for count in (2, 3):
+        for chosen in itertools.combinations(parts, count):
+            product = ["times", *chosen]
+            if _matches(product, calls, target):
+                return product
+    for one in parts:
+        compiled = terms.number(one)
+        values = [_safe(compiled, call) for call in calls]
+        if any(not value or wanted % value for value, wanted in zip(values, target, strict=True)):
+            continue
+        rest: list[int] = [wanted // value for value, wanted in zip(values, target, strict=True)]
+        other = vocabulary.fit(rest, places)
+        if other is not None:
+            return ["times", one, other]
+    return None
+
+
+def _matches(term: Term, calls: Sequence[Instance], target: Sequence[int]) -> bool:
+    compiled = terms.number(term)
+    return all(_safe(compiled, call) == wanted for call, wanted in zip(calls, target, strict=True))
+
+
+def _safe(compiled: Any, call: Instance) -> Any:
+    try:
+        return compiled(call)
+    except NoValue:
+        return None
+
+
+Answers = tuple["str | None", ...]
+
+
+class _Questions:
+    """What may be asked of a call, the likely questions first, with the answers of every call."""
+
+    def __init__(self, vocabulary: Vocabulary, outcomes: Sequence[Outcome]) -> None:
+        self._calls = vocabulary.calls
+        self._known: list[tuple[Term, Answers]] = []
+        self._source = self._candidates(vocabulary, _extents(outcomes))
+
+    def __iter__(self) -> Iterator[tuple[Term, Answers]]:
+        yield from self._known
+        for term, answers in self._source:
+            if len(set(answers)) > 1:
+                self._known.append((term, answers))
+                yield term, answers
+
+    def _asked(self, term: Term) -> tuple[Term, Answers]:
+        compiled = terms.question(term)
+        return term, tuple([_safe(compiled, call) for call in self._calls])
+
+    def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, Answers]]:
+        yield from map(self._asked, extents)
+        yield from (self._asked(["kind", name]) for name in words.numeric)
+        for word in words.numbers:
+            yield word.term, tuple([None if count is None else terms.bucket(count) for count in word.column])
+        yield from (self._asked(["power", term]) for term in extents)
+        for one, other in itertools.combinations(words.shapes, 2):
+            pairs = zip(one.column, other.column, strict=True)
+            yield ["same", one.term, other.term], tuple([_told(a, b, _same) for a, b in pairs])
+        sized = [word for word in words.numbers if word.term[0] in ("numel", "along")]
+        for one, other in itertools.permutations(sized, 2):
+            pairs = zip(one.column, other.column, strict=True)
+            yield ["per", one.term, other.term], tuple([_told(a, b, _share) for a, b in pairs])
+        ranked = [word for word in words.numbers if word.term[0] == "rank"]
+        near = [word for word in words.numbers if word.term[0] in ("size", "value", "item", "numel")][:24]
+        for one, other in (*itertools.combinations(ranked, 2), *itertools.combinations(near, 2)):
+            pairs = zip(one.column, other.column, strict=True)
+            yield ["more", one.term, other.term], tuple([_told(a, b, terms.compare) for a, b in pairs])
+
+
+def _extents(outcomes: Sequence[Outcome]) -> list[Term]:
+    found = [term for outcome in outcomes for term in (outcome.extent, *(step[-1] for step in outcome.steps))]
+    return [term for place, term in enumerate(found) if not isinstance(term, int) and term not in found[:place]]
+
+
+def _told(one: Any, other: Any, answer: Callable[[Any, Any], str]) -> str | None:
+    return None if one is None or other is None else answer(one, other)
+
+
+def _same(one: Any, other: Any) -> str:
+    return "yes" if one == other else "no"
+
+
+def _share(above: int, below: int) -> str:
+    return terms.bucket(terms.share(above, below))
+
+
+def _tree(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> Tree | None:
+    present = {labels[place] for place in places}
+    if len(present) == 1:
+        return present.pop() if len(places) >= LEAST_SUPPORT else _UNTOLD
+    if depth == 0:
+        return None
+    best, least = None, len(places) + 1
+    for term, answers in questions:
+        if any(answers[place] is None for place in places):
+            continue
+        wrong = _impurity(labels, places, answers)
+        if wrong < least:
+            best, least = (term, answers), wrong
+        if wrong == 0:
+            break
+    if best is None:
+        return None
+    return _split(labels, places, questions, depth, *best)
+
+
+def _split(
+    labels: Sequence[int],
+    places: Sequence[int],
+    questions: _Questions,
+    depth: int,
+    term: Term,
+    answers: Sequence[str | None],
+) -> Tree | None:
+    groups: dict[str, list[int]] = {}
+    for place in places:
+        groups.setdefault(str(answers[place]), []).append(place)
+    if len(groups) == 1:
+        return None
+    branches = {answer: _tree(labels, group, questions, depth - 1) for answer, group in sorted(groups.items())}
+    return None if any(branch is None for branch in branches.values()) else [term, branches]
+
+
+def _impurity(labels: Sequence[int], places: Sequence[int], answers: Sequence[str | None]) -> int:
+    """How many calls a guess by the answer alone would get wrong."""
+    groups: dict[str | None, Counter[int]] = {}
+    for place in places:
+        groups.setdefault(answers[place], Counter())[labels[place]] += 1
+    return sum(sum(counts.values()) - max(counts.values()) for counts in groups.values())
+
+
+def _pruned(tree: Tree) -> Tree | None:
+    """The tree without the branches that too few calls have shown; None where nothing is left."""
+    if isinstance(tree, int):
+        return None if tree == _UNTOLD else tree
+    term, branches = tree
+    kept = {answer: branch for answer, tree in branches.items() if (branch := _pruned(tree)) is not None}
+    return [term, kept] if kept else None

@@ -1,0 +1,181 @@
+"""A gradient path: for one form of a call, how the class of every compared tensor follows from sizes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from opscan.model import NumericClass, Step, TensorClass
+from opscan.numerics.dtypes import ATK_DTYPES
+from opscan.numerics.paths import terms
+from opscan.numerics.paths.signature import Instance, Sizes
+from opscan.numerics.paths.terms import NoValue, Term
+
+Tree = Any
+"""The number of an outcome, or `[question, {answer: tree}]`."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One way the bits of a tensor can come about. `dtype`: torch's name, or the place of the tensor that has the same.
+
+    `steps`: (ATen call, phase, class, extent as a term).
+    """
+
+    dtype: str | int
+    numeric_class: str
+    once: bool
+    cause: str | None
+    depends_on: tuple[str, ...]
+    extent: Term
+    products: bool
+    steps: tuple[tuple[str, str, str, Term], ...]
+
+    @cached_property
+    def _extent(self) -> Callable[[Instance], int]:
+        return terms.number(self.extent)
+
+    @cached_property
+    def _steps(self) -> list[tuple[str, str, NumericClass, Callable[[Instance], int], Step | None]]:
+        compiled = []
+        for op, phase, kind, extent in self.steps:
+            numeric = NumericClass(kind)
+            fixed = Step(op, phase, numeric, extent) if isinstance(extent, int) else None
+            compiled.append((op, phase, numeric, terms.number(extent), fixed))
+        return compiled
+
+    @cached_property
+    def _class(self) -> NumericClass:
+        return NumericClass(self.numeric_class)
+
+    def at(self, call: Instance, name: str, role: str, position: int | None, sizes: Sizes) -> TensorClass:
+        """The class at the sizes of `call`. Raises NoValue."""
+        steps = tuple([fixed or Step(op, phase, kind, extent(call)) for op, phase, kind, extent, fixed in self._steps])
+        dtype = call.tensors[self.dtype].dtype if isinstance(self.dtype, int) else self.dtype
+        return TensorClass(
+            name,
+            role,
+            ATK_DTYPES.get(dtype, dtype),
+            sizes,
+            self._class,
+            position,
+            self.once,
+            self.cause,
+            self.depends_on,
+            self._extent(call),
+            self.products,
+            steps,
+        )
+
+
+@dataclass(frozen=True)
+class TensorPath:
+    """One compared tensor. `name`: `output:0`, or `output:0(@1)` and `grad:@1` with the place of the tensor it is of.
+
+    `shape`: of an output; a gradient has that of its tensor.
+    """
+
+    name: str
+    shape: Term | None
+    tree: Tree
+    outcomes: tuple[Outcome, ...]
+
+    @cached_property
+    def place(self) -> int | None:
+        """The place of the tensor it is the gradient of, or the new value of."""
+        _, _, tail = self.name.partition("@")
+        return int(tail.rstrip(")")) if tail else None
+
+    @property
+    def is_gradient(self) -> bool:
+        return self.name.startswith("grad:")
+
+    @cached_property
+    def _shape(self) -> Callable[[Instance], Sizes]:
+        return terms.shape(self.shape)
+
+    @cached_property
+    def _choose(self) -> Callable[[Instance], Outcome]:
+        return _compiled(self.tree, self.outcomes)
+
+    def sizes(self, call: Instance) -> Sizes:
+        """The shape at the sizes of `call`. Raises NoValue."""
+        sizes = self._shape(call)
+        if min(sizes, default=1) <= 0 and (min(sizes) < 0 or not any(0 in shape for shape in call.shapes)):
+            raise NoValue
+        return sizes
+
+    def at(self, call: Instance, sizes: Sizes) -> TensorClass:
+        """The class at the sizes of `call`. Raises NoValue."""
+        name, position = self.name, None
+        if self.place is not None:
+            tensor = call.tensors[self.place]
+            name = name.replace(f"@{self.place}", tensor.label)
+            position = tensor.position if self.is_gradient else None
+        role = "gradient" if self.is_gradient else "output"
+        return self._choose(call).at(call, name, role, position, sizes)
+
+
+@dataclass(frozen=True)
+class Path:
+    """What holds for the calls of one form. `guards`: questions, and the answers without which nothing is said.
+
+    `dtypes`: those of the tensors, one tuple for each combination it was proved for. `separable`: it was proved for a
+    part of the gradients and for none too.
+    """
+
+    form: str
+    dtypes: tuple[tuple[str, ...], ...]
+    guards: tuple[tuple[Term, tuple[str, ...]], ...]
+    tensors: tuple[TensorPath, ...]
+    separable: bool = True
+
+    @cached_property
+    def _guards(self) -> list[tuple[Callable[[Instance], str], frozenset[str]]]:
+        return [(terms.question(term), frozenset(answers)) for term, answers in self.guards]
+
+    @cached_property
+    def _outputs(self) -> list[TensorPath]:
+        return [tensor for tensor in self.tensors if not tensor.is_gradient]
+
+    @cached_property
+    def _gradient_places(self) -> list[tuple[TensorPath, int]]:
+        return [(tensor, tensor.place) for tensor in self.tensors if tensor.is_gradient and tensor.place is not None]
+
+    def at(self, call: Instance) -> tuple[TensorClass, ...] | None:
+        """Every compared tensor of the call, or None where the path does not speak of its sizes."""
+        wanted = [tensor.requires_grad for tensor in call.tensors]
+        if not self.separable and not all(wanted[place] for _, place in self._gradient_places):
+            return None
+        try:
+            shapes = [tensor.sizes(call) for tensor in self._outputs]
+            call.outputs[:] = shapes
+            for ask, answers in self._guards:
+                if ask(call) not in answers:
+                    return None
+            found = [tensor.at(call, sizes) for tensor, sizes in zip(self._outputs, shapes, strict=True)]
+            found += [tensor.at(call, call.shapes[place]) for tensor, place in self._gradient_places if wanted[place]]
+        except NoValue:
+            return None
+        return tuple(found)
+
+
+def _compiled(tree: Tree, outcomes: Sequence[Outcome]) -> Callable[[Instance], Outcome]:
+    if isinstance(tree, int):
+        only = outcomes[tree]
+        return lambda _: only
+    term, branches = tree
+    ask = terms.question(term)
+    compiled: Mapping[str, Callable[[Instance], Outcome]] = {
+        answer: _compiled(branch, outcomes) for answer, branch in branches.items()
+    }
+
+    def choose(call: Instance) -> Outcome:
+        branch = compiled.get(ask(call))
+        if branch is None:
+            raise NoValue
+        return branch(call)
+
+    return choose

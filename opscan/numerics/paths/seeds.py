@@ -1,0 +1,132 @@
+"""Calls to start from: the samples of PyTorch's own operator database, as bindings of the names that specs use."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from opscan.numerics.binding import Binding, Dtype, TensorArgument
+from opscan.numerics.operators import Operator, resolve
+
+_MOST_SAMPLES = 60
+_DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
+
+
+class NotPlain(Exception):
+    """The sample has an argument that no spec can give."""
+
+
+@lru_cache(maxsize=1)
+def database() -> dict[str, list[Any]]:
+    """The entries of the operator database by name and by each of their aliases."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    known: dict[str, list[Any]] = {}
+    for entry in op_db:
+        names = {entry.name, *(alias.name for alias in entry.aliases)}
+        for name in names:
+            known.setdefault(name, []).append(entry)
+    return known
+
+
+def spellings(base: str) -> list[str]:
+    """The names that a spec can use for an entry of the database, functions before methods."""
+    stem = base.rpartition(".")[2]
+    flat = base.replace(".", "_")
+    aliases = [alias.name for entry in database()[base] for alias in entry.aliases]
+    candidates = [
+        *(f"torch.{name}" for name in (base, *aliases)),
+        f"torch.nn.functional.{stem}",
+        f"torch.{stem}",
+        *(f"torch.Tensor.{name}" for name in (stem, *aliases)),
+        *(f"torch.ops.aten.{name}" for name in (flat, stem)),
+    ]
+    return [name for name in dict.fromkeys(candidates) if isinstance(resolve(name), Operator)]
+
+
+def in_place(base: str) -> list[str]:
+    """The forms that write their first argument."""
+    stem = base.rpartition(".")[2]
+    candidates = (f"torch.Tensor.{stem}_", f"torch.{stem}_", f"torch.nn.functional.{stem}_")
+    return [name for name in candidates if isinstance(resolve(name), Operator)]
+
+
+def seeds(name: str, parameters: Sequence[str]) -> Iterator[Binding]:
+    """Bindings for the operator `name`, gradients wanted of every tensor that can have one."""
+    base = name.removeprefix("torch.Tensor.").removeprefix("torch.ops.aten.").removeprefix("torch.")
+    entries = database().get(base) or database().get(base.rstrip("_")) or _by_stem(base.rstrip("_"))
+    for entry in entries:
+        dtype = next((dtype for dtype in _DTYPES if dtype in entry.dtypes), None)
+        if dtype is None:
+            continue
+        for sample in _samples(entry, dtype):
+            try:
+                yield _binding(sample, parameters)
+            except NotPlain:
+                continue
+
+
+def swapped(binding: Binding, parameters: Sequence[str]) -> Binding:
+    """The first two arguments the other way round: the database passes some receivers first that specs pass second."""
+    turned = (*binding.args[1::-1], *binding.args[2:])
+    labelled = [
+        replace(value, label=name) if isinstance(value, TensorArgument) else value
+        for value, name in zip(turned, parameters, strict=False)
+    ]
+    return Binding((*labelled, *turned[len(labelled) :]), binding.kwargs)
+
+
+def _by_stem(stem: str) -> list[Any]:
+    return [
+        entry
+        for base, entries in database().items()
+        if base.rpartition(".")[2] == stem or base.replace(".", "_") == stem
+        for entry in entries
+    ]
+
+
+def _samples(entry: Any, dtype: torch.dtype) -> list[Any]:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = list(itertools.islice(entry.sample_inputs("cpu", dtype, requires_grad=False), 400))
+        except (RuntimeError, TypeError, NotImplementedError, ImportError):
+            return []
+    step = max(len(found) // _MOST_SAMPLES, 1)
+    return found[::step]
+
+
+def _binding(sample: Any, parameters: Sequence[str]) -> Binding:
+    places = itertools.count()
+
+    def described(value: Any, label: str) -> Any:
+        if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided or value.is_quantized or value.is_nested:
+                raise NotPlain
+            differentiable = value.dtype.is_floating_point or value.dtype.is_complex
+            dtype = str(value.dtype).removeprefix("torch.")
+            return TensorArgument(dtype, tuple(value.shape), differentiable, label, next(places))
+        if isinstance(value, torch.dtype):
+            return Dtype(str(value).removeprefix("torch."))
+        if isinstance(value, (list, tuple)):
+            return [described(item, f"{label}[{place}]") for place, item in enumerate(value)]
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        raise NotPlain
+
+    args = [
+        described(value, parameters[place] if place < len(parameters) else f"#{place}")
+        for place, value in enumerate((sample.input, *sample.args))
+    ]
+    return Binding(tuple(args), {name: described(value, name) for name, value in sample.kwargs.items()})

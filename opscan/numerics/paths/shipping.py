@@ -1,0 +1,125 @@
+"""Paths as they ship: one JSON file an operator in `catalog/paths/`, and an index from names to files.
+
+A file is read when its operator is first asked for, so that an audit pays only for what its specs name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path as File
+from typing import Any
+
+from opscan.data import data_path
+from opscan.numerics.paths.path import Outcome, Path, TensorPath
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One name of an operator. `parameters` as its users know them, `paths_as` as the paths name them, in one order.
+
+    `file`: where its paths stand; none where it has no path. `keywords`: everything it takes by name.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    paths_as: tuple[str, ...]
+    keywords: frozenset[str]
+    file: str | None
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        return dict(zip(self.parameters, self.paths_as, strict=False))
+
+
+@lru_cache(maxsize=1)
+def index() -> Mapping[str, Any]:
+    """`torch`: the version the paths were derived with; `names`; `schemas` of ATen overloads. Empty where none ship."""
+    try:
+        loaded: Mapping[str, Any] = json.loads(data_path("catalog", "paths", "index.json").read_text(encoding="utf-8"))
+    except OSError:
+        return {"torch": None, "names": {}, "schemas": {}}
+    return loaded
+
+
+def shipped_schema(overload: str) -> str | None:
+    """The signature of an ATen overload that an entry of `catalog/operators/` stands for."""
+    found: str | None = index()["schemas"].get(overload)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def find(name: str) -> Known | None:
+    """What ships for a name of an operator."""
+    entry = index()["names"].get(name)
+    if entry is None:
+        return None
+    parameters = tuple(entry["parameters"])
+    keywords = frozenset(entry.get("keywords", ())) | set(parameters)
+    return Known(name, parameters, tuple(entry.get("as", parameters)), keywords, entry.get("file"))
+
+
+@lru_cache(maxsize=1024)
+def load(file: str) -> Mapping[str, tuple[Path, ...]]:
+    """The paths of one operator by form."""
+    text = data_path("catalog", "paths", f"{file}.json").read_text(encoding="utf-8")
+    return {form: tuple(_path(form, entry) for entry in entries) for form, entries in json.loads(text).items()}
+
+
+def _path(form: str, entry: Mapping[str, Any]) -> Path:
+    return Path(
+        form,
+        tuple(tuple(dtypes) for dtypes in entry["dtypes"]),
+        tuple((term, tuple(answers)) for term, answers in entry["guards"]),
+        tuple(_tensor(*tensor) for tensor in entry["tensors"]),
+        entry["separable"],
+    )
+
+
+def _tensor(name: str, shape: Any, tree: Any, outcomes: Sequence[Sequence[Any]]) -> TensorPath:
+    return TensorPath(name, shape, tree, tuple(_outcome(*outcome) for outcome in outcomes))
+
+
+def _outcome(
+    dtype: str | int,
+    numeric_class: str,
+    once: bool,
+    cause: str | None,
+    depends_on: Sequence[str],
+    extent: Any,
+    products: bool,
+    steps: Sequence[Sequence[Any]],
+) -> Outcome:
+    listed = tuple((op, phase, kind, term) for op, phase, kind, term in steps)
+    return Outcome(dtype, numeric_class, once, cause, tuple(depends_on), extent, products, listed)
+
+
+def dump(paths: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
+    """Paths as `load` reads them."""
+    forms: dict[str, list[dict[str, Any]]] = {}
+    for path in paths:
+        forms.setdefault(path.form, []).append(
+            {
+                "dtypes": path.dtypes,
+                "separable": path.separable,
+                "guards": path.guards,
+                "tensors": [
+                    [tensor.name, tensor.shape, tensor.tree, [_listed(outcome) for outcome in tensor.outcomes]]
+                    for tensor in path.tensors
+                ],
+            }
+        )
+    return forms
+
+
+def _listed(outcome: Outcome) -> list[Any]:
+    return [
+        outcome.dtype, outcome.numeric_class, outcome.once, outcome.cause, outcome.depends_on, outcome.extent,
+        outcome.products, outcome.steps,
+    ]  # fmt: skip
+
+
+def write_json(path: File, content: Any) -> None:
+    path.write_text(json.dumps(content, separators=(",", ":"), sort_keys=True) + "\n", encoding="utf-8")

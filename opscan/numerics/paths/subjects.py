@@ -1,0 +1,201 @@
+"""What paths are derived for: names of operators, each with calls to start from.
+
+Calls come from PyTorch's operator database, from the ATen calls that its samples make (so that explicit backward
+operators have some too), and from the specs of a catalog.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import contextlib
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from opscan.numerics import names as described_names
+from opscan.numerics.binding import Binding, Dtype, TensorArgument, Unbindable, bind
+from opscan.numerics.described import bind_described
+from opscan.numerics.foretelling import path_name, subject_name
+from opscan.numerics.names import basis_of
+from opscan.numerics.operators import Operator, resolve
+from opscan.numerics.paths import seeds
+from opscan.numerics.paths.sampling import without_gradients
+from opscan.numerics.paths.seeds import NotPlain
+
+_PER_OVERLOAD = 40
+_PER_ENTRY = 4
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A name to derive paths for. `aliases`: names that may have the same paths. `calls`: to start from."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    calls: tuple[Binding, ...] = ()
+
+
+def operator_of(name: str) -> Operator | str:
+    """The operator of a subject: an entry of `catalog/operators/` after `entry:`, else what the name means to ATK."""
+    if name.startswith("entry:"):
+        place = described_names.find(name.removeprefix("entry:"))
+        return described_names.load(place).operator() if place else f"{name} is in no catalog"
+    return resolve(name)
+
+
+def subjects(folders: Sequence[Path] = ()) -> list[Subject]:
+    """Everything there is to derive: the database, the ATen calls it makes, and what the specs in `folders` name."""
+    from_specs = _spec_calls(folders)
+    found: list[Subject] = []
+    for base in sorted({entry.name for entries in seeds.database().values() for entry in entries}):
+        first, *others = seeds.spellings(base) or [""]
+        if first:
+            calls = [call for name in (first, *others) for call in from_specs.pop(name, ())]
+            found.append(Subject(first, tuple(others), tuple(calls)))
+            found += [Subject(name) for name in seeds.in_place(base)]
+    taken = {name for subject in found for name in (subject.name, *subject.aliases)}
+    wanted = _wanted_overloads()
+    for name, calls in sorted(_harvest(wanted).items()):
+        if name not in taken:
+            packet = name.rpartition(".")[0]
+            # few backward operators have a gradient of their own, and no spec asks for it
+            kept = [without_gradients(call) for call in calls] if "_backward" in name else calls
+            found.append(Subject(name, (packet,) if packet not in taken else (), tuple(kept)))
+            taken.add(packet)
+    found += [Subject(name, (), tuple(calls)) for name, calls in sorted(from_specs.items()) if name not in taken]
+    return found
+
+
+def _wanted_overloads() -> set[str]:
+    """ATen overloads that an entry of `catalog/operators/` stands for, and the explicit backward operators."""
+    wanted = set()
+    for place in described_names.places():
+        with contextlib.suppress(described_names.MalformedEntry):
+            if aten := described_names.load(place).aten:
+                wanted.add(aten)
+    return wanted
+
+
+def _harvest(wanted: set[str]) -> dict[str, list[Binding]]:
+    """Bindings of the ATen calls that the samples of the database make, forward and backward."""
+    watch = _Harvest(wanted)
+    for entries in seeds.database().values():
+        for entry in entries:
+            if torch.float32 not in entry.dtypes:
+                continue
+            torch.manual_seed(0)
+            with warnings.catch_warnings(), contextlib.suppress(Exception):
+                warnings.simplefilter("ignore")
+                gradients = entry.supports_autograd
+                samples = itertools.islice(entry.sample_inputs("cpu", torch.float32, requires_grad=gradients), 40)
+                for sample in itertools.islice(samples, 0, None, max(1, 40 // _PER_ENTRY)):
+                    with watch, contextlib.suppress(Exception):
+                        result = entry.op(sample.input, *sample.args, **sample.kwargs)
+                        roots = [t for t in _tensors(result) if t.requires_grad]
+                        if roots:
+                            torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
+    return watch.calls
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+class _Harvest(TorchDispatchMode):  # type: ignore[misc]
+    """Keeps the calls of the wanted overloads, and of every operator whose name ends in backward."""
+
+    def __init__(self, wanted: set[str]) -> None:
+        super().__init__()
+        self.calls: dict[str, list[Binding]] = {}
+        self._wanted = wanted
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        overload = str(func).removeprefix("aten.")
+        backward = func._schema.name.endswith("_backward") and not func._schema.name.startswith("aten::_")
+        if func.namespace == "aten" and (overload in self._wanted or backward):
+            kept = self.calls.setdefault(f"torch.ops.aten.{overload}", [])
+            if len(kept) < _PER_OVERLOAD:
+                with contextlib.suppress(NotPlain):
+                    kept.append(_described_call(func, args, kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+def _described_call(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Binding:
+    names = [argument.name for argument in func._schema.arguments]
+    places = itertools.count()
+
+    def described(value: Any, label: str) -> Any:
+        if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided:
+                raise NotPlain
+            dtype = value.dtype
+            differentiable = dtype.is_floating_point or dtype.is_complex
+            name = str(dtype).removeprefix("torch.")
+            return TensorArgument(name, tuple(value.shape), differentiable, label, next(places))
+        if isinstance(value, torch.dtype):
+            return Dtype(str(value).removeprefix("torch."))
+        if isinstance(value, (list, tuple)):
+            return [described(item, f"{label}[{place}]") for place, item in enumerate(value)]
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        raise NotPlain
+
+    return Binding(
+        tuple(described(value, name) for value, name in zip(args, names, strict=False)),
+        {name: described(value, name) for name, value in kwargs.items()},
+    )
+
+
+def _spec_calls(folders: Sequence[Path]) -> dict[str, list[Binding]]:
+    """The calls that the specs and case files below `folders` make, by subject."""
+    from opscan import reading
+    from opscan.model import CaseFile, Spec
+    from opscan.shapes import companions, evidence_of, link
+
+    found, _ = reading.discover(folders)
+    files = [reading.read_file(path) for path in found]
+    beside = [
+        reading.read_file(path) for file in files if isinstance(file, Spec) for path in companions(file.source.path)
+    ]
+    catalog = link([*files, *beside])
+    calls: dict[str, list[Binding]] = {}
+    for file in files:
+        if isinstance(file, CaseFile):
+            cases = file.cases
+        elif isinstance(file, Spec):
+            cases = evidence_of(file, catalog.links(file), draws=40, seed=0).cases
+        else:
+            continue
+        for case in cases[:60]:
+            if (call := _spec_call(case)) is not None:
+                calls.setdefault(call[0], []).append(call[1])
+    return calls
+
+
+def _spec_call(case: Any) -> tuple[str, Binding] | None:
+    try:
+        if basis_of(case) == "name" or described_names.is_npu_name(case.name or ""):
+            entry = described_names.described(case)
+            if entry is not None:
+                return path_name(entry), bind_described(case, entry)
+        if not case.name:
+            return None
+        operator = resolve(case.name, method=case.tensor_input is not None)
+        if isinstance(operator, str):
+            return None
+        return subject_name(case.name, method=operator.method), bind(case, operator.parameters)
+    except (Unbindable, described_names.MalformedEntry):
+        return None

@@ -1,0 +1,234 @@
+"""The terms a path may be made of, each with its value on every traced call: what a learner picks from.
+
+Simple terms come first, so that the first that fits is the simplest. A term that makes no sense for a call has None
+there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opscan.numerics.paths import terms
+from opscan.numerics.paths.signature import Instance
+from opscan.numerics.paths.terms import NoValue, Term
+
+Column = tuple[Any, ...]
+"""The value of a term on every call, in their order."""
+_AXES = (0, 1, 2, -1, -2, -3)
+_MOST_FACTORS = 24
+
+
+@dataclass(frozen=True)
+class Word:
+    term: Term
+    column: Column
+
+
+class Vocabulary:
+    """Terms over the tensors, the outputs found so far, and the attributes of `calls`, which have one signature."""
+
+    def __init__(self, calls: Sequence[Instance]) -> None:
+        self.calls = calls
+        self.tensors = len(calls[0].shapes)
+        names = sorted(calls[0].numbers)
+        self.whole = [name for name in names if all(_is_whole(call.numbers[name]) for call in calls)]
+        self.numeric = names
+        self.shapes = self._words(terms.shape, self._shape_terms())
+        self.numbers = self._numbers(self.shapes)
+
+    def add_output(self, place: int) -> None:
+        """Let later terms name output `place`, which every call now has."""
+        new = self._words(terms.shape, [["output", place]])
+        known = {word.column for word in self.shapes}
+        self.shapes += [word for word in new if word.column not in known]
+        self.numbers = self._numbers(self.shapes)
+
+    def _shape_terms(self) -> Iterator[Term]:
+        yield from (["tensor", place] for place in range(self.tensors))
+        if self.tensors > 1:
+            yield ["broadcast"]
+        if self.tensors > 2:
+            yield from (["broadcast", *pair] for pair in itertools.combinations(range(min(self.tensors, 4)), 2))
+
+    def _words(self, compile_: Any, candidates: Any) -> list[Word]:
+        words, seen = [], set()
+        for term in candidates:
+            column = tuple(_value(compile_(term), call) for call in self.calls)
+            if column not in seen and any(value is not None for value in column):
+                seen.add(column)
+                words.append(Word(term, column))
+        return words
+
+    def _numbers(self, shapes: Sequence[Word]) -> list[Word]:
+        """Sizes and products of sizes, in the order of how often operators depend on them."""
+        candidates: list[Term] = [["along", word.term, name] for word in shapes for name in self.whole]
+        candidates += [["numel", word.term] for word in shapes]
+        for word in shapes:
+            candidates += [["size", word.term, axis] for axis in _AXES]
+        for name in self.whole:
+            candidates += self._attribute(name)
+        candidates += [["rank", word.term] for word in shapes]
+        ranks = (1, 2, 3)
+        if "kernel_size" in self.whole:
+            candidates += [["overlap", rank] for rank in ranks]
+        elif "output_size" in self.numeric or "output_size" in self.calls[0].numbers:
+            candidates += [["adaptive", rank, which] for rank in ranks for which in (0, 1)]
+        return self._words(terms.number, candidates)
+
+    def _attribute(self, name: str) -> Iterator[Term]:
+        lengths = [len(value) for call in self.calls if isinstance(value := call.numbers[name], tuple)]
+        if not lengths:
+            yield ["value", name]
+            return
+        yield from (["item", name, place] for place in range(min(*lengths, 4)))
+        yield ["numel", ["listed", name]]
+
+    def fit(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        """The simplest term whose value on the calls at `places` is `target`, or None."""
+        if (term := self._fit_simple(target, places)) is not None:
+            return term
+        for more in (1, -1):
+            if (term := self._fit_simple([value - more for value in target], places)) is not None:
+                return ["plus", term, more]
+        for name in self.whole:
+            factors = [self.calls[place].numbers[name] for place in places]
+            if all(type(factor) is int and factor > 0 for factor in factors):
+                term = self._fit_simple([v * f for v, f in zip(target, factors, strict=True)], places)
+                if term is not None and not isinstance(term, int):
+                    return ["per", term, ["value", name]]
+        return self._fit_triple(target, places)
+
+    def _fit_simple(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        if len(set(target)) == 1:
+            return target[0]
+        for word in self.numbers:
+            if _agrees(word.column, target, places):
+                return word.term
+        return self._fit_pair(target, places)
+
+    def _fit_pair(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        first, wanted = places[0], target[0]
+        live = [word for word in self.numbers if all(word.column[place] is not None for place in places)]
+        for above, below in itertools.permutations(live, 2):
+            divisor = below.column[first]
+            if divisor > 0 and -(-above.column[first] // divisor) == wanted:
+                column = [terms.share(above.column[p], below.column[p]) for p in places]
+                if list(target) == column:
+                    return ["per", above.term, below.term]
+        for one, other in itertools.combinations_with_replacement(live, 2):
+            if one.column[first] * other.column[first] == wanted and all(
+                one.column[p] * other.column[p] == t for p, t in zip(places, target, strict=True)
+            ):
+                return ["times", one.term, other.term]
+        return None
+
+    def _fit_triple(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        first, wanted = places[0], target[0]
+        live = [word for word in self.numbers if all(word.column[place] is not None for place in places)]
+        live = live[:_MOST_FACTORS]
+        for one, other in itertools.combinations_with_replacement(live, 2):
+            product = one.column[first] * other.column[first]
+            for below in live:
+                divisor = below.column[first]
+                if (
+                    divisor > 0
+                    and -(-product // divisor) == wanted
+                    and all(
+                        terms.share(one.column[p] * other.column[p], below.column[p]) == t
+                        for p, t in zip(places, target, strict=True)
+                    )
+                ):
+                    return ["per", ["times", one.term, other.term], below.term]
+        return None
+
+    def fit_shape(self, target: Sequence[tuple[int, ...]]) -> Term | None:
+        """The simplest shape that is `target` on every call, or None."""
+        if not any(target):
+            return ["sizes"]
+        for term in self._shape_candidates(target):
+            compiled = terms.shape(term)
+            if all(_value(compiled, call) == sizes for call, sizes in zip(self.calls, target, strict=True)):
+                return term
+        return self._fit_axes(target)
+
+    def _shape_candidates(self, target: Sequence[tuple[int, ...]]) -> Iterator[Term]:
+        yield from (word.term for word in self.shapes)
+        for word, keep in itertools.product(self.shapes, (False, True)):
+            yield from (["without", word.term, name, keep] for name in (*self.whole, ""))
+        yield from (["listed", name] for name in self.whole)
+        for word in self.shapes:
+            for name in (*self.whole, 0, 1, -1, -2):
+                for size in self._sizes_of_axis(target):
+                    yield ["with", word.term, name, size]
+                    yield ["inserted", word.term, name, size]
+        for word in self.shapes:
+            yield from (["swapped", word.term, a, b] for a, b in ((-1, -2), (0, 1)))
+            yield from (["swapped", word.term, a, b] for a, b in itertools.permutations(self.whole, 2))
+        for word, other in itertools.product(self.shapes, self.shapes):
+            yield from (["joined", word.term, 0, end, other.term] for end in (0, -1, -2))
+            yield from (["joined", word.term, start, 0, other.term] for start in (1, 2))
+
+    def _sizes_of_axis(self, target: Sequence[tuple[int, ...]]) -> Iterator[Term]:
+        present = set(target[0])
+        yield 1
+        yield self.tensors
+        yield from (word.term for word in self.numbers if word.column[0] in present)
+
+    def _fit_axes(self, target: Sequence[tuple[int, ...]]) -> Term | None:
+        ranks = {len(sizes) for sizes in target}
+        if len(ranks) > 1:
+            return None
+        parts = []
+        for axis in range(ranks.pop()):
+            wanted = [sizes[axis] for sizes in target]
+            term = self.fit(wanted, range(len(target)))
+            if term is None:
+                term = self._fit_windows(wanted, axis - len(target[0]))
+            if term is None:
+                return None
+            parts.append(term)
+        return ["sizes", *parts]
+
+    def _fit_windows(self, target: Sequence[int], axis: int) -> Term | None:
+        """The sizes that pooling and convolutions make, `axis` counted from the back."""
+
+        def among(name: str, *others: Term) -> list[Term]:
+            given = [["item", name, axis], ["item", name, -1]] if name in self.whole else []
+            return [*given, *others]
+
+        tensors = [["tensor", place] for place in range(min(self.tensors, 3))]
+        sources: list[Term] = [["size", tensor, axis] for tensor in tensors]
+        kernels = among("kernel_size", *sources)
+        for size, kernel in itertools.product(sources, kernels):
+            for stride in among("stride", 1, kernel):
+                for padding, dilation in itertools.product(among("padding", 0), among("dilation", 1)):
+                    for term in (
+                        ["windows", size, kernel, stride, padding, dilation, False],
+                        ["windows", size, kernel, stride, padding, dilation, True],
+                        *(
+                            ["unwound", size, kernel, stride, padding, dilation, extra]
+                            for extra in among("output_padding", 0)
+                        ),
+                    ):
+                        compiled = terms.number(term)
+                        if all(_value(compiled, c) == t for c, t in zip(self.calls, target, strict=True)):
+                            return term
+        return None
+
+
+def _value(compiled: Any, call: Instance) -> Any:
+    try:
+        return compiled(call)
+    except NoValue:
+        return None
+
+
+def _is_whole(value: Any) -> bool:
+    return all(type(item) is int for item in (value if isinstance(value, tuple) else (value,)))
+
+
+def _agrees(column: Column, target: Sequence[int], places: Sequence[int]) -> bool:
+    return all(column[place] == wanted for place, wanted in zip(places, target, strict=True))

@@ -1,0 +1,125 @@
+"""Derive the paths of the subjects whose numbers come in, one result file each.
+
+A process of its own, so that an operator that crashes or hangs costs only itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import json
+import pickle
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from opscan.numerics.classify import describe
+from opscan.numerics.operators import Operator
+from opscan.numerics.paths import sampling, seeds
+from opscan.numerics.paths.deriving import Traces, derive, holds_as
+from opscan.numerics.paths.shipping import dump
+from opscan.numerics.paths.subjects import Subject, operator_of
+
+_ALIAS_CALLS = 10
+
+
+def main(folder: str, seconds: str) -> None:
+    """Answer each line on stdin, a number, with a line on stdout once its result file is there."""
+    torch.set_num_threads(1)
+    place = Path(folder)
+    with (place / "subjects.pickle").open("rb") as stream:
+        subjects: list[Subject] = pickle.load(stream)
+    for line in sys.stdin:
+        number = int(line)
+        result = _result(subjects[number], float(seconds))
+        partial = place / f"{number}.partial"
+        partial.write_text(json.dumps(result, separators=(",", ":")), encoding="utf-8")
+        partial.rename(place / f"{number}.json")
+        print(number, flush=True)
+
+
+def _result(subject: Subject, seconds: float) -> dict[str, Any]:
+    operator = operator_of(subject.name)
+    if isinstance(operator, str):
+        return {"name": subject.name, "failures": {"": operator}}
+    calls = _calls(subject.name, operator, subject.calls)
+    derivation = derive(operator, calls, describe, seconds=seconds)
+    aliases = {}
+    for name in subject.aliases:
+        other = operator_of(name)
+        if isinstance(other, Operator):
+            paths_as = _paths_as(operator, other)
+            variants = _varied(_calls(name, other, ()))
+            same = bool(derivation.paths) and holds_as(derivation.paths, Traces(other, describe), paths_as, variants)
+            aliases[name] = _entry(other, paths_as if same else None)
+    return {
+        "name": subject.name,
+        "entry": _entry(operator, operator.parameters if derivation.paths else None),
+        "aliases": aliases,
+        "paths": dump(derivation.paths),
+        "failures": derivation.failures,
+        "traces": derivation.traces,
+        "seconds": round(derivation.seconds, 2),
+        "refused": derivation.refused,
+        "leaks": derivation.leaks,
+    }
+
+
+def _calls(name: str, operator: Operator, more: Sequence[Any]) -> list[Any]:
+    """Where to start: what the specs ask first, then the database; swapped where it has another order."""
+    found = [*more]
+    if not name.startswith(("entry:", "torch.ops.aten.")) or not more:
+        known = list(seeds.seeds(name, operator.parameters))
+        found += known
+        traces = Traces(operator, describe)
+        if known and not any(_taken(traces, call) for call in known[:6]):
+            found += [seeds.swapped(call, operator.parameters) for call in known]
+    return found
+
+
+def _taken(traces: Traces, call: Any) -> bool:
+    try:
+        return traces.row(call) is not None
+    except Exception:
+        return False
+
+
+def _varied(calls: Sequence[Any]) -> list[Any]:
+    random = Random(1)
+    chosen = calls if len(calls) <= _ALIAS_CALLS else random.sample(list(calls), _ALIAS_CALLS)
+    return [*chosen, *(sampling.vary(call, random) for call in chosen)]
+
+
+def _paths_as(operator: Operator, other: Operator) -> tuple[str, ...]:
+    """What the first name calls the parameters of the other: the same where both have it, else by place."""
+    own = operator.parameters
+    return tuple(
+        name if name in own or place >= len(own) else own[place] for place, name in enumerate(other.parameters)
+    )
+
+
+def _entry(operator: Operator, paths_as: Sequence[str] | None) -> dict[str, Any]:
+    return {
+        "parameters": operator.parameters,
+        "keywords": _keywords(operator),
+        "as": paths_as,
+    }
+
+
+def _keywords(operator: Operator) -> list[str]:
+    """Every name that some overload takes by keyword, beyond the parameters."""
+    packet = getattr(torch.ops.aten, operator.name.rpartition(".")[2].rstrip("_"), None)
+    found: set[str] = set()
+    for overload in packet.overloads() if packet is not None and hasattr(packet, "overloads") else ():
+        found |= {argument.name for argument in getattr(packet, overload)._schema.arguments}
+    return sorted(found - set(operator.parameters))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
