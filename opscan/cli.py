@@ -1,4 +1,4 @@
-"""The command line: `opscan audit`, `fix`, `explain`, `validate`, `rules`, `rule`.
+"""The command line: `opscan audit`, `fix`, `explain`, `validate`, `catalog`, `rules`, `rule`.
 
 Only what every command needs is imported here; torch, Jinja2 and the rest come in where they are used.
 """
@@ -172,6 +172,66 @@ def validate(
 
     settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
     return run_validate(paths, settings, form, output, device=device, runs=runs, max_cases=max_cases)
+
+
+@cli.group()
+def catalog() -> None:
+    """List, show, build and check the gradient paths that ship, so that audits need no torch."""
+
+
+@catalog.command("list")
+@click.argument("part", default="")
+def catalog_list(part: str) -> int:
+    """The operators that have paths, or those whose name contains PART."""
+    from opscan.cataloguing import list_names
+
+    click.echo(list_names(part), nl=False)
+    return 0
+
+
+@catalog.command("show")
+@click.argument("name")
+def catalog_show(name: str) -> int:
+    """The paths of one operator: how the class of every compared tensor follows from the sizes."""
+    from opscan.cataloguing import show
+
+    click.echo(show(name), nl=False)
+    return 0
+
+
+_only = click.argument("names", nargs=-1)
+_from = click.option(
+    "--from", "folders", multiple=True, type=click.Path(path_type=Path, exists=True),
+    help="Specs and cases whose calls are derived too.",
+)  # fmt: skip
+_jobs = click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Processes at once.")
+
+
+@catalog.command("build")
+@_only
+@_from
+@_jobs
+@click.option("--seconds", default=12.0, show_default=True, help="For one operator.")
+def catalog_build(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, seconds: float) -> int:
+    """Derive the paths of every operator, or of those whose name contains one of NAMES; goes on where it stopped."""
+    from opscan.cataloguing import build
+
+    return build(names, folders, jobs=jobs, seconds=seconds)
+
+
+@catalog.command("check")
+@_only
+@_from
+@_jobs
+@click.option(
+    "--calls", default=20, show_default=True, type=click.IntRange(min=1), help="Fresh calls of each operator."
+)
+@click.option("--seed", default=1, show_default=True, help="Draws other calls.")
+def catalog_check(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, calls: int, seed: int) -> int:
+    """Re-derive at random sizes that took no part in the build, and compare; 1 where a path is wrong."""
+    from opscan.cataloguing import check
+
+    return check(names, folders, jobs=jobs, calls=calls, seed=seed)
 
 
 @cli.command()

@@ -8,28 +8,25 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import selectors
-import subprocess
-import sys
-import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opscan.data import data_path
+from opscan.numerics.paths.crew import Crew
 from opscan.numerics.paths.shipping import write_json
 from opscan.numerics.store import salt
 
-_GRACE_S = 60.0
-"""Beyond the time for its paths: checks of aliases, and the last learning step."""
-_STARTING_S = 120.0
+_GRACE = 60.0
+"""Seconds beyond those for the paths: the last learning step, and the aliases."""
+Progress = Callable[[int, int, str], None]
+"""Told after each subject: how many are done, how many there are, the name of the last."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a build has done: subjects, those with paths, paths, names that resolve to one, traces."""
+    """What a build has done. `failures`: by subject, the forms without a path and why."""
 
     subjects: int
     with_paths: int
@@ -39,34 +36,77 @@ class Built:
     failures: dict[str, dict[str, str]]
 
 
-@dataclass
-class _Process:
-    process: subprocess.Popen[str]
-    number: int | None = None
-    deadline: float = field(default=0.0)
+@dataclass(frozen=True)
+class Checks:
+    """What a check has found, over all names that ship paths."""
+
+    names: int
+    told: int
+    silent: int
+    leaks: int
+    refused: int
+    wrong: dict[str, list[str]]
+    failures: dict[str, str]
 
 
-def build(
-    folders: Sequence[Path], target: Path, *, only: str = "", jobs: int = 2, seconds: float = 10.0,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
-) -> Built:  # fmt: skip
-    """Derive all subjects whose name contains `only` and write `target`; specs in `folders` give calls to start from.
+def paths_folder() -> Path:
+    return data_path("catalog", "paths")
 
-    Raises ImportError without torch.
+
+def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: float, progress: Progress) -> Built:
+    """Derive the subjects whose name contains one of `only` (all where it is empty) and write `catalog/paths/`.
+
+    `folders`: specs and cases that give more calls to start from; `seconds`: for one subject. Raises ImportError
+    without torch.
     """
     work = _work_folder()
     subjects = _subjects(work, folders)
-    wanted = [number for number, subject in enumerate(subjects) if only in subject.name]
-    left = deque(number for number in wanted if not (work / f"{number}.json").exists())
+    wanted = _wanted(subjects, only)
+    left = [number for number in wanted if not (work / f"{number}.json").exists()]
     done = len(wanted) - len(left)
-    crew = _Crew(work, seconds, jobs)
+    crew = Crew(work, jobs, 3 * seconds + _GRACE)
     try:
-        for number in crew.run(left):
+        for task, result in crew.run({"number": n, "task": "derive", "seconds": seconds} for n in left):
+            number = task["number"]
+            partial = work / f"{number}.partial"
+            partial.write_text(json.dumps({"name": subjects[number].name} | result), encoding="utf-8")
+            partial.rename(work / f"{number}.json")
             done += 1
             progress(done, len(wanted), subjects[number].name)
     finally:
         crew.close()
-    return _assemble(work, wanted, target)
+    return _assemble(work, wanted, paths_folder(), whole=not only)
+
+
+def check(
+    only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int, seed: int, progress: Progress
+) -> Checks:
+    """Hold the paths that ship against fresh traces, `calls` of each subject. Raises ImportError without torch."""
+    work = _work_folder()
+    subjects = _subjects(work, folders)
+    wanted = _wanted(subjects, only)
+    names = told = silent = leaks = refused = 0
+    wrong: dict[str, list[str]] = {}
+    failures: dict[str, str] = {}
+    crew = Crew(work, jobs, calls * 2 + _GRACE)
+    tasks = ({"number": number, "task": "check", "calls": calls, "seed": seed} for number in wanted)
+    try:
+        for done, (task, result) in enumerate(crew.run(tasks), 1):
+            for name, found in result.get("checked", {}).items():
+                names, told, silent = names + 1, told + found["told"], silent + found["silent"]
+                leaks, refused = leaks + found["leaks"], refused + found["refused"]
+                if found["wrong"]:
+                    wrong[name] = found["wrong"]
+            if "failures" in result:
+                failures[subjects[task["number"]].name] = next(iter(result["failures"].values()))
+            progress(done, len(wanted), subjects[task["number"]].name)
+    finally:
+        crew.close()
+    return Checks(names, told, silent, leaks, refused, wrong, failures)
+
+
+def _wanted(subjects: Sequence[Any], only: Sequence[str]) -> list[int]:
+    return [n for n, subject in enumerate(subjects) if not only or any(part in subject.name for part in only)]
 
 
 def _work_folder() -> Path:
@@ -77,6 +117,7 @@ def _work_folder() -> Path:
 
 
 def _subjects(work: Path, folders: Sequence[Path]) -> list[Any]:
+    """What there is to derive; found once, for it takes a run over the whole database."""
     kept = work / "subjects.pickle"
     if not kept.exists():
         from opscan.numerics.paths.subjects import subjects
@@ -88,101 +129,41 @@ def _subjects(work: Path, folders: Sequence[Path]) -> list[Any]:
     return loaded
 
 
-class _Crew:
-    """Processes that derive, one subject each at a time."""
-
-    def __init__(self, work: Path, seconds: float, jobs: int) -> None:
-        self._work = work
-        self._seconds = seconds
-        self._jobs = jobs
-        self._processes: list[_Process] = []
-        self._selector = selectors.DefaultSelector()
-
-    def run(self, left: deque[int]) -> Any:
-        """Yield the number of each subject once its result is there."""
-        while left or any(member.number is not None for member in self._processes):
-            while left and len(self._processes) < self._jobs:
-                self._hire()
-            for member in self._processes:
-                if member.number is None and left:
-                    self._give(member, left.popleft())
-            yield from self._wait()
-
-    def _hire(self) -> None:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "opscan.numerics.paths.worker", str(self._work), str(self._seconds)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        member = _Process(process)
-        self._processes.append(member)
-        self._selector.register(process.stdout, selectors.EVENT_READ, member)  # type: ignore[arg-type]
-
-    def _give(self, member: _Process, number: int) -> None:
-        member.number = number
-        member.deadline = time.monotonic() + self._seconds * 2 + _GRACE_S + _STARTING_S
-        with suppress(OSError):
-            member.process.stdin.write(f"{number}\n")  # type: ignore[union-attr]
-            member.process.stdin.flush()  # type: ignore[union-attr]
-
-    def _wait(self) -> Any:
-        for key, _ in self._selector.select(timeout=5):
-            member: _Process = key.data
-            line = member.process.stdout.readline()  # type: ignore[union-attr]
-            number = member.number
-            if not line:
-                yield from self._lose(member, "the process that derived it died")
-            elif line.strip() == str(number) and number is not None:
-                member.number = None
-                yield number
-        for member in [m for m in self._processes if m.number is not None and m.deadline < time.monotonic()]:
-            yield from self._lose(member, "it took too long")
-
-    def _lose(self, member: _Process, reason: str) -> Any:
-        self._processes.remove(member)
-        self._selector.unregister(member.process.stdout)  # type: ignore[arg-type]
-        member.process.kill()
-        member.process.wait()
-        if member.number is not None:
-            content = {"number": member.number, "failures": {"": reason}}
-            (self._work / f"{member.number}.json").write_text(json.dumps(content), encoding="utf-8")
-            yield member.number
-
-    def close(self) -> None:
-        for member in self._processes:
-            member.process.kill()
-            member.process.wait()
-        self._selector.close()
-
-
-def _assemble(work: Path, numbers: Sequence[int], target: Path) -> Built:
-    """Write one file an operator and the index."""
+def _assemble(work: Path, numbers: Sequence[int], target: Path, *, whole: bool) -> Built:
+    """Write one file an operator and the index; what a build of a part has not derived stays as it is."""
     target.mkdir(parents=True, exist_ok=True)
+    index_path = target / "index.json"
     names: dict[str, Any] = {}
-    failures: dict[str, dict[str, str]] = {}
-    with_paths = paths = traces = 0
-    for number in numbers:
-        result = json.loads((work / f"{number}.json").read_text(encoding="utf-8"))
-        traces += result.get("traces", 0)
-        if result.get("failures"):
-            failures[result.get("name", str(number))] = result["failures"]
+    if index_path.exists() and not whole:
+        names = json.loads(index_path.read_text(encoding="utf-8"))["names"]
+    results = [json.loads((work / f"{number}.json").read_text(encoding="utf-8")) for number in numbers]
+    if whole:
+        for stale in target.glob("*.json"):
+            stale.unlink()
+    for result in results:
         if "entry" not in result:
             continue
-        name = result["name"]
+        file = result["name"].replace(":", ".")
         if result["paths"]:
-            with_paths += 1
-            paths += sum(len(entries) for entries in result["paths"].values())
-            write_json(target / f"{name.replace(':', '.')}.json", result["paths"])
-        for known, entry in ({name: result["entry"]} | result["aliases"]).items():
-            names[known] = _indexed(entry, name.replace(":", "."))
-    index_path = target / "index.json"
-    known_before = json.loads(index_path.read_text(encoding="utf-8"))["names"] if index_path.exists() else {}
-    names = known_before | names
+            write_json(target / f"{file}.json", result["paths"])
+        for known, entry in ({result["name"]: result["entry"]} | result["aliases"]).items():
+            names[known] = _indexed(entry, file)
     write_json(index_path, {"torch": _torch_version(), "names": names, "schemas": _schemas()})
-    return Built(len(numbers), with_paths, paths, sum("file" in entry for entry in names.values()), traces, failures)
+    with_paths = [result for result in results if result.get("paths")]
+    return Built(
+        len(results),
+        len(with_paths),
+        sum(len(entries) for result in with_paths for entries in result["paths"].values()),
+        sum("file" in entry for entry in names.values()),
+        sum(result.get("traces", 0) for result in results),
+        {result["name"]: result["failures"] for result in results if result["failures"]},
+    )
 
 
 def _indexed(entry: dict[str, Any], file: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"parameters": entry["parameters"], "keywords": entry["keywords"]}
+    found: dict[str, Any] = {"parameters": entry["parameters"]}
+    if entry["keywords"]:
+        found["keywords"] = entry["keywords"]
     if entry["as"] is not None:
         found["file"] = file
         if entry["as"] != entry["parameters"]:
@@ -200,9 +181,5 @@ def _schemas() -> dict[str, str]:
     """The signatures that entries of `catalog/operators/` take from ATen, so that they can be read without it."""
     from opscan.numerics import names as described
 
-    found = {}
-    for place in described.places():
-        entry = described.load(place)
-        if entry.aten:
-            found[entry.aten] = described.schema_of(entry.aten, place)
-    return dict(sorted(found.items()))
+    entries = [(described.load(place).aten, place) for place in described.places()]
+    return {aten: described.schema_of(aten, place) for aten, place in sorted(entries, key=str) if aten}

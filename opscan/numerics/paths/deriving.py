@@ -33,6 +33,8 @@ LEAST_ROWS = 3
 MOST_PATHS = 4
 """Paths of one form for different dtypes."""
 MOST_RANKS = 5
+MOST_NEEDING_DATA = 60
+"""Calls on which an operator may turn out to look at values before its other calls are not tried any more."""
 MOST_LEAKS = 0.03
 """Share of the refused calls that a path may answer all the same."""
 
@@ -56,10 +58,11 @@ class Traces:
     def __init__(self, operator: Operator, describe: Any) -> None:
         self.operator = operator
         self.count = 0
+        self.needing_data = 0
         self._describe = describe
 
     def row(self, binding: Binding) -> Row | None:
-        """The traced call; None where the operator refuses it. Raises NotGeneral where it needs data."""
+        """The traced call; None where the operator refuses it, or needs data. Raises NotGeneral where it often does."""
         from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
 
         self.count += 1
@@ -68,7 +71,12 @@ class Traces:
             found = trace(self.operator, binding, None, real=False)
         except (Refused, OutOfMemory, Unshapely):
             return None
-        except (NeedsData, NotFollowed) as problem:
+        except NeedsData as problem:
+            self.needing_data += 1
+            if self.needing_data > MOST_NEEDING_DATA:
+                raise NotGeneral(str(problem)) from None
+            return None
+        except NotFollowed as problem:
             raise NotGeneral(str(problem)) from None
         tensors = [self._describe(*entry) for entry in found]
         if any(tensor.reason for tensor in tensors):
@@ -87,15 +95,15 @@ def _general_name(tensor: TensorClass, call: Instance) -> str:
 
 
 def derive(operator: Operator, seeds: Sequence[Binding], describe: Any, *, seconds: float, seed: int = 0) -> Derivation:
-    """The paths of every form that the seeds show, within `seconds`."""
-    derivation, started = Derivation(operator.name), time.monotonic()
+    """The paths of every form that the seeds show, within `seconds` of processor time."""
+    derivation, started = Derivation(operator.name), time.process_time()
     traces = Traces(operator, describe)
     for form, group in _forms(operator, seeds):
-        if time.monotonic() - started > seconds:
+        if time.process_time() - started > seconds:
             derivation.failures[form] = "out of time"
             continue
         _derive_form(traces, form, group, derivation, seed)
-    derivation.traces, derivation.seconds = traces.count, time.monotonic() - started
+    derivation.traces, derivation.seconds = traces.count, time.process_time() - started
     return derivation
 
 
@@ -182,7 +190,8 @@ class _Search:
         self._seen: set[Any] = set()
 
     def dtypes(self, dtype: str) -> tuple[str, ...]:
-        return tuple(dtype if given.dtype == self.main else given.dtype for given in self._seeds[0].tensors())
+        signature, _ = read_call(self._seeds[0], self._traces.operator.parameters)
+        return tuple(dtype if given == self.main else given for given in signature.dtypes)
 
     def keep(self, path: Path) -> None:
         self._derivation.paths.append(path)
@@ -310,7 +319,7 @@ def holds_as(paths: Sequence[Path], traces: Traces, paths_as: Sequence[str], cal
         for path in paths:
             if path.form == signature.form and signature.dtypes in path.dtypes:
                 found = path.at(call)
-                if found is not None and found != tuple(row.tensors.values()):
+                if found is not None and not same_classes(found, tuple(row.tensors.values())):
                     return False
                 told += found is not None
     return told >= LEAST_ROWS
@@ -324,4 +333,9 @@ def fresh_call(call: Instance) -> Instance:
 def _agrees(path: Path, row: Row) -> bool:
     """Whether the path says what the trace said, or nothing."""
     said = path.at(fresh_call(row.call))
-    return said is None or said == tuple(row.tensors.values())
+    return said is None or same_classes(said, tuple(row.tensors.values()))
+
+
+def same_classes(one: Sequence[TensorClass], other: Sequence[TensorClass]) -> bool:
+    """Whether two answers say the same; the calls on the way only illustrate it."""
+    return [replace(tensor, path=()) for tensor in one] == [replace(tensor, path=()) for tensor in other]

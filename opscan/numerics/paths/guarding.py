@@ -87,7 +87,6 @@ def _candidates(calls: Sequence[Instance]) -> Iterator[Term]:
             yield ["among", ["rank", tensor], *ranks]
         yield ["within", ["numel", tensor], 0 if any(0 in call.shapes[place] for call in calls) else 1, 1 << 62]
     for one, other in itertools.combinations(tensors, 2):
-        yield ["meets", one, other]
         yield ["same", one, other]
         yield ["more", ["rank", one], ["rank", other]]
         yield ["more", ["numel", one], ["numel", other]]
@@ -95,8 +94,9 @@ def _candidates(calls: Sequence[Instance]) -> Iterator[Term]:
             yield ["more", ["size", one, a], ["size", other, b]]
     outputs = [["output", place] for place in range(min(len(calls[0].outputs), 2))]
     axes = [name for name, value in sorted(calls[0].numbers.items()) if type(value) is int]
+    for one, other in itertools.combinations([*tensors, *outputs], 2):
+        yield ["meeting", one, other]
     for one, other in itertools.permutations([*tensors, *outputs], 2):
-        yield ["expands", one, other]
         yield ["inside", one, other, ""]
         yield from (["inside", one, other, name] for name in axes)
     for name in sorted(calls[0].numbers):

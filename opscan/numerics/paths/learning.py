@@ -11,15 +11,14 @@ from typing import Any
 from opscan.model import TensorClass
 from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.paths import terms
-from opscan.numerics.paths.path import Outcome, TensorPath, Tree
+from opscan.numerics.paths.path import Outcome, TensorPath
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Term
 from opscan.numerics.paths.vocabulary import Vocabulary
 
-LEAST_SUPPORT = 3
-"""So many calls must have come about in one way before it is trusted."""
+LEAST_SUPPORT = 2
+"""So many calls must have given the same answers before they are trusted."""
 _DEEPEST = 5
-_UNTOLD = -1
 
 
 class NotGeneral(Exception):
@@ -72,19 +71,24 @@ def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass],
         places = [place for place, other in enumerate(kinds) if other == kind]
         outcomes.append(_outcome(name, kind, [tensors[place] for place in places], places, vocabulary))
     labels = [order[kind] for kind in kinds]
-    tree = _tree(labels, tuple(range(len(labels))), _Questions(vocabulary, outcomes), _DEEPEST)
-    if tree is None:
+    asked = _questions(labels, tuple(range(len(labels))), _Questions(vocabulary, outcomes), _DEEPEST)
+    if asked is None:
         raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
-    if (kept := _pruned(tree)) is None:
+    # how much is added up, and whether the tensor is broadcast, is always asked: where a sum has not been seen, nothing is said of one
+    always = _extents(outcomes)
+    if name.startswith("grad:") and vocabulary.broadcasts:
+        always.append(["meeting", ["tensor", int(name[6:])], ["broadcast"]])
+    questions = [*always, *(term for term in asked if term not in always)]
+    kept, table = _table(labels, questions, vocabulary.calls)
+    if not table:
         raise NotGeneral(f"{name}: too few calls")
-    return TensorPath(name, shape, kept, tuple(outcomes))
+    return TensorPath(name, shape, kept, table, tuple(outcomes))
 
 
 def _kind(tensor: TensorClass, call: Instance) -> tuple[Any, ...]:
-    """Everything of a class but its numbers."""
+    """Everything of a class but its numbers, and the calls on the way, which only illustrate it."""
     dtypes = [ATK_DTYPES.get(given.dtype, given.dtype) for given in call.tensors]
     dtype = dtypes.index(tensor.dtype) if tensor.dtype in dtypes else tensor.dtype
-    steps = tuple((step.op, step.phase, step.numeric_class.value) for step in tensor.path)
     return (
         dtype,
         tensor.numeric_class.value,
@@ -92,29 +96,36 @@ def _kind(tensor: TensorClass, call: Instance) -> tuple[Any, ...]:
         tensor.cause,
         tensor.depends_on,
         tensor.products,
-        steps,
     )
 
 
 def _outcome(
     name: str, kind: tuple[Any, ...], tensors: Sequence[TensorClass], places: Sequence[int], vocabulary: Vocabulary
 ) -> Outcome:
-    def fitted(target: list[int]) -> Term:
-        term = vocabulary.fit(target, places)
+    def fitted(target: list[int], where: Sequence[int]) -> Term:
+        term = vocabulary.fit(target, where)
         if term is None:
-            term = _fit_product(target, places, known, vocabulary)
+            term = _fit_product(target, where, known, vocabulary)
         if term is None:
             raise NotGeneral(f"{name}: an extent follows from no term")
         known.append(term)
         return term
 
     known: list[Term] = []
-    dtype, numeric_class, once, cause, depends_on, products, names = kind
+    dtype, numeric_class, once, cause, depends_on, products = kind
+    drawn = max((_calls_of(tensor) for tensor in tensors), key=len)
+    alike = [number for number, tensor in enumerate(tensors) if _calls_of(tensor) == drawn]
+    shown = [places[number] for number in alike]
     steps = tuple(
-        (*head, fitted([tensor.path[number].extent for tensor in tensors])) for number, head in enumerate(names)
+        (*head, fitted([tensors[number].path[step].extent for number in alike], shown))
+        for step, head in enumerate(drawn)
     )
-    extent = fitted([tensor.extent for tensor in tensors])
+    extent = fitted([tensor.extent for tensor in tensors], places)
     return Outcome(dtype, numeric_class, once, cause, depends_on, extent, products, steps)
+
+
+def _calls_of(tensor: TensorClass) -> tuple[tuple[str, str, str], ...]:
+    return tuple((step.op, step.phase, step.numeric_class.value) for step in tensor.path)
 
 
 def _fit_product(
@@ -211,10 +222,10 @@ def _share(above: int, below: int) -> str:
     return terms.bucket(terms.share(above, below))
 
 
-def _tree(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> Tree | None:
-    present = {labels[place] for place in places}
-    if len(present) == 1:
-        return present.pop() if len(places) >= LEAST_SUPPORT else _UNTOLD
+def _questions(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> list[Term] | None:
+    """What must be asked to tell the outcomes of the calls at `places` apart; None where nothing does."""
+    if len({labels[place] for place in places}) == 1:
+        return []
     if depth == 0:
         return None
     best, least = None, len(places) + 1
@@ -226,26 +237,36 @@ def _tree(labels: Sequence[int], places: Sequence[int], questions: _Questions, d
             best, least = (term, answers), wrong
         if wrong == 0:
             break
-    if best is None:
-        return None
-    return _split(labels, places, questions, depth, *best)
+    return None if best is None else _split(labels, places, questions, depth, *best)
 
 
 def _split(
-    labels: Sequence[int],
-    places: Sequence[int],
-    questions: _Questions,
-    depth: int,
-    term: Term,
-    answers: Sequence[str | None],
-) -> Tree | None:
-    groups: dict[str, list[int]] = {}
+    labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int, term: Term, answers: Answers
+) -> list[Term] | None:
+    groups: dict[str | None, list[int]] = {}
     for place in places:
-        groups.setdefault(str(answers[place]), []).append(place)
+        groups.setdefault(answers[place], []).append(place)
     if len(groups) == 1:
         return None
-    branches = {answer: _tree(labels, group, questions, depth - 1) for answer, group in sorted(groups.items())}
-    return None if any(branch is None for branch in branches.values()) else [term, branches]
+    asked = [term]
+    for group in groups.values():
+        more = _questions(labels, group, questions, depth - 1)
+        if more is None:
+            return None
+        asked += [question for question in more if question not in asked]
+    return asked
+
+
+def _table(
+    labels: Sequence[int], questions: Sequence[Term], calls: Sequence[Instance]
+) -> tuple[tuple[Term, ...], dict[tuple[str, ...], int]]:
+    """The outcome for all answers that enough calls have given together."""
+    asked = [terms.answered(term) for term in questions]
+    cells: dict[tuple[str, ...], Counter[int]] = {}
+    for label, call in zip(labels, calls, strict=True):
+        cells.setdefault(tuple([ask(call) for ask in asked]), Counter())[label] += 1
+    kept = {cell: next(iter(c)) for cell, c in cells.items() if len(c) == 1 and c.total() >= LEAST_SUPPORT}
+    return tuple(questions), kept
 
 
 def _impurity(labels: Sequence[int], places: Sequence[int], answers: Sequence[str | None]) -> int:
@@ -254,12 +275,3 @@ def _impurity(labels: Sequence[int], places: Sequence[int], answers: Sequence[st
     for place in places:
         groups.setdefault(answers[place], Counter())[labels[place]] += 1
     return sum(sum(counts.values()) - max(counts.values()) for counts in groups.values())
-
-
-def _pruned(tree: Tree) -> Tree | None:
-    """The tree without the branches that too few calls have shown; None where nothing is left."""
-    if isinstance(tree, int):
-        return None if tree == _UNTOLD else tree
-    term, branches = tree
-    kept = {answer: branch for answer, tree in branches.items() if (branch := _pruned(tree)) is not None}
-    return [term, kept] if kept else None

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.paths import terms
 from opscan.numerics.paths.signature import Instance, Sizes
 from opscan.numerics.paths.terms import NoValue, Term
-
-Tree = Any
-"""The number of an outcome, or `[question, {answer: tree}]`."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +70,14 @@ class Outcome:
 class TensorPath:
     """One compared tensor. `name`: `output:0`, or `output:0(@1)` and `grad:@1` with the place of the tensor it is of.
 
-    `shape`: of an output; a gradient has that of its tensor.
+    `shape`: of an output; a gradient has that of its tensor. `table`: which outcome it is by the answers to all
+    `questions` together; of answers that no trace has given together it says nothing.
     """
 
     name: str
     shape: Term | None
-    tree: Tree
+    questions: tuple[Term, ...]
+    table: Mapping[tuple[str, ...], int]
     outcomes: tuple[Outcome, ...]
 
     @cached_property
@@ -97,8 +95,8 @@ class TensorPath:
         return terms.shape(self.shape)
 
     @cached_property
-    def _choose(self) -> Callable[[Instance], Outcome]:
-        return _compiled(self.tree, self.outcomes)
+    def _questions(self) -> list[Callable[[Instance], str]]:
+        return [terms.answered(term) for term in self.questions]
 
     def sizes(self, call: Instance) -> Sizes:
         """The shape at the sizes of `call`. Raises NoValue."""
@@ -115,7 +113,10 @@ class TensorPath:
             name = name.replace(f"@{self.place}", tensor.label)
             position = tensor.position if self.is_gradient else None
         role = "gradient" if self.is_gradient else "output"
-        return self._choose(call).at(call, name, role, position, sizes)
+        place = self.table.get(tuple([ask(call) for ask in self._questions]))
+        if place is None:
+            raise NoValue
+        return self.outcomes[place].at(call, name, role, position, sizes)
 
 
 @dataclass(frozen=True)
@@ -160,22 +161,3 @@ class Path:
         except NoValue:
             return None
         return tuple(found)
-
-
-def _compiled(tree: Tree, outcomes: Sequence[Outcome]) -> Callable[[Instance], Outcome]:
-    if isinstance(tree, int):
-        only = outcomes[tree]
-        return lambda _: only
-    term, branches = tree
-    ask = terms.question(term)
-    compiled: Mapping[str, Callable[[Instance], Outcome]] = {
-        answer: _compiled(branch, outcomes) for answer, branch in branches.items()
-    }
-
-    def choose(call: Instance) -> Outcome:
-        branch = compiled.get(ask(call))
-        if branch is None:
-            raise NoValue
-        return branch(call)
-
-    return choose

@@ -19,7 +19,8 @@ _MOST_ELEMENTS = 1 << 18
 def vary(binding: Binding, random: Random) -> Binding:
     """A call like `binding` with other sizes and numbers."""
     changed = _resized(binding, random)
-    for change, chance in ((_with_one, 0.3), (_with_more_axes, 0.2), (_with_fewer_axes, 0.1), (_with_numbers, 0.5)):
+    narrow = tuple((_with_one, chance) for chance in (0.5, 0.6, 0.4))  # two inputs at once may be broadcast
+    for change, chance in ((_with_more_axes, 0.2), (_with_fewer_axes, 0.1), (_with_numbers, 0.5), *narrow):
         if random.random() < chance:
             changed = change(changed, random)
     return changed if all(math.prod(t.shape) <= _MOST_ELEMENTS for t in changed.tensors()) else binding
@@ -92,10 +93,11 @@ def _with_one(binding: Binding, random: Random) -> Binding:
     if chosen is None or not chosen.shape:
         return binding
     axis = random.randrange(len(chosen.shape))
-    size = 1 if random.random() < 0.8 else random.choice(_SIZES)
+    size = 1 if random.random() < 0.6 else random.choice(_SIZES)
+    everywhere = random.random() < 0.2
 
     def change(tensor: TensorArgument) -> TensorArgument:
-        if tensor is not chosen and random.random() < 0.7:
+        if tensor is not chosen and not everywhere:
             return tensor
         return replace(tensor, shape=tuple(size if i == axis else n for i, n in enumerate(tensor.shape)))
 

@@ -78,8 +78,11 @@ def _path(form: str, entry: Mapping[str, Any]) -> Path:
     )
 
 
-def _tensor(name: str, shape: Any, tree: Any, outcomes: Sequence[Sequence[Any]]) -> TensorPath:
-    return TensorPath(name, shape, tree, tuple(_outcome(*outcome) for outcome in outcomes))
+def _tensor(
+    name: str, shape: Any, questions: Sequence[Any], table: Sequence[Any], outcomes: Sequence[Sequence[Any]]
+) -> TensorPath:
+    listed = {tuple(answers): place for *answers, place in table}
+    return TensorPath(name, shape, tuple(questions), listed, tuple(_outcome(*outcome) for outcome in outcomes))
 
 
 def _outcome(
@@ -105,13 +108,15 @@ def dump(paths: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
                 "dtypes": path.dtypes,
                 "separable": path.separable,
                 "guards": path.guards,
-                "tensors": [
-                    [tensor.name, tensor.shape, tensor.tree, [_listed(outcome) for outcome in tensor.outcomes]]
-                    for tensor in path.tensors
-                ],
+                "tensors": [_dumped(tensor) for tensor in path.tensors],
             }
         )
     return forms
+
+
+def _dumped(tensor: TensorPath) -> list[Any]:
+    table = [[*answers, place] for answers, place in sorted(tensor.table.items())]
+    return [tensor.name, tensor.shape, tensor.questions, table, [_listed(outcome) for outcome in tensor.outcomes]]
 
 
 def _listed(outcome: Outcome) -> list[Any]:

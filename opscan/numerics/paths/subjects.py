@@ -72,7 +72,7 @@ def subjects(folders: Sequence[Path] = ()) -> list[Subject]:
             found.append(Subject(name, (packet,) if packet not in taken else (), tuple(kept)))
             taken.add(packet)
     found += [Subject(name, (), tuple(calls)) for name, calls in sorted(from_specs.items()) if name not in taken]
-    return found
+    return sorted(found, key=lambda subject: (not subject.calls or "aten" in subject.name, subject.name.endswith("_")))
 
 
 def _wanted_overloads() -> set[str]:

@@ -21,6 +21,9 @@ SPECIAL_NUMBERS = (0, 1, -1, 2, -2, 3, 0.5, -0.5)
 """Numbers that operators are known to treat in ways of their own."""
 
 
+NO_ANSWER = "-"
+
+
 class NoValue(Exception):
     """The term makes no sense for this call."""
 
@@ -47,6 +50,19 @@ def question(term: Term) -> Callable[[Instance], str]:
         return _QUESTIONS[term[0]](*term[1:])
     value = number(term)
     return lambda call: bucket(value(call))
+
+
+def answered(term: Term) -> Callable[[Instance], str]:
+    """The question, with an answer of its own where it makes no sense."""
+    ask = question(term)
+
+    def answer(call: Instance) -> str:
+        try:
+            return ask(call)
+        except NoValue:
+            return NO_ANSWER
+
+    return answer
 
 
 def bucket(count: int) -> str:
@@ -329,32 +345,21 @@ def _power(term: Term) -> Callable[[Instance], str]:
     return check
 
 
-def _meets(one: Term, other: Term) -> Callable[[Instance], str]:
-    """Whether two shapes broadcast."""
+def _meeting(one: Term, other: Term) -> Callable[[Instance], str]:
+    """Which of two shapes grows where they broadcast to one: neither, the first, the second, both; or they do not."""
     first, second = shape(one), shape(other)
 
-    def compare(call: Instance) -> str:
+    def compare_shapes(call: Instance) -> str:
+        left, right = first(call), second(call)
+        if left == right:
+            return "neither"
         try:
-            common_shape((first(call), second(call)))
+            common = common_shape((left, right))
         except NoValue:
             return "no"
-        return "yes"
+        return "both" if common not in (left, right) else "second" if common == left else "first"
 
-    return compare
-
-
-def _expands(one: Term, other: Term) -> Callable[[Instance], str]:
-    """Whether the first shape broadcasts to the second and leaves it as it is."""
-    first, second = shape(one), shape(other)
-
-    def compare(call: Instance) -> str:
-        target = second(call)
-        try:
-            return "yes" if common_shape((first(call), target)) == target else "no"
-        except NoValue:
-            return "no"
-
-    return compare
+    return compare_shapes
 
 
 def _inside(one: Term, other: Term, name: str) -> Callable[[Instance], str]:
@@ -362,7 +367,7 @@ def _inside(one: Term, other: Term, name: str) -> Callable[[Instance], str]:
     first, second = shape(one), shape(other)
 
     def compare(call: Instance) -> str:
-        small, large = first(call), second(call)
+        small, large = first(call) or (1,), second(call) or (1,)
         free = _axes(call, name, len(large)) if name else ()
         fits = all(a <= b for axis, (a, b) in enumerate(zip(small, large, strict=False)) if axis not in free)
         return "yes" if fits and len(small) == len(large) else "no"
@@ -489,8 +494,7 @@ _QUESTIONS: dict[str, Callable[..., Callable[[Instance], str]]] = {
     "same": _same,
     "more": _more,
     "kind": _kind,
-    "meets": _meets,
-    "expands": _expands,
+    "meeting": _meeting,
     "inside": _inside,
     "power": _power,
     "axis": _is_axis,

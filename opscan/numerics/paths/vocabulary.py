@@ -39,6 +39,12 @@ class Vocabulary:
         self.shapes = self._words(terms.shape, self._shape_terms())
         self.numbers = self._numbers(self.shapes)
 
+    @property
+    def broadcasts(self) -> bool:
+        """Whether the tensors of every call broadcast to one shape, which need not be that of any of them."""
+        together = Word(["broadcast"], tuple(_value(terms.shape(["broadcast"]), call) for call in self.calls))
+        return self.tensors > 1 and None not in together.column
+
     def add_output(self, place: int) -> None:
         """Let later terms name output `place`, which every call now has."""
         new = self._words(terms.shape, [["output", place]])

@@ -1,4 +1,4 @@
-"""Derive the paths of the subjects whose numbers come in, one result file each.
+"""Derive or check the paths of the subjects that are asked for, line by line.
 
 A process of its own, so that an operator that crashes or hangs costs only itself.
 """
@@ -13,43 +13,44 @@ import json
 import pickle
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import torch
 
+from opscan.numerics.binding import Binding
 from opscan.numerics.classify import describe
 from opscan.numerics.operators import Operator
 from opscan.numerics.paths import sampling, seeds
+from opscan.numerics.paths.checking import check
 from opscan.numerics.paths.deriving import Traces, derive, holds_as
-from opscan.numerics.paths.shipping import dump
+from opscan.numerics.paths.shipping import dump, find
 from opscan.numerics.paths.subjects import Subject, operator_of
 
 _ALIAS_CALLS = 10
 
 
-def main(folder: str, seconds: str) -> None:
-    """Answer each line on stdin, a number, with a line on stdout once its result file is there."""
+def main(folder: str) -> None:
+    """Answer each line on stdin, a task as JSON, with a line of JSON."""
     torch.set_num_threads(1)
-    place = Path(folder)
-    with (place / "subjects.pickle").open("rb") as stream:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what an operator prints must not look like an answer
+    with Path(folder, "subjects.pickle").open("rb") as stream:
         subjects: list[Subject] = pickle.load(stream)
     for line in sys.stdin:
-        number = int(line)
-        result = _result(subjects[number], float(seconds))
-        partial = place / f"{number}.partial"
-        partial.write_text(json.dumps(result, separators=(",", ":")), encoding="utf-8")
-        partial.rename(place / f"{number}.json")
-        print(number, flush=True)
+        task = json.loads(line)
+        subject = subjects[task["number"]]
+        result = _derived(subject, task["seconds"]) if task["task"] == "derive" else _checked(subject, task)
+        print(json.dumps(result, separators=(",", ":")), file=answers, flush=True)
 
 
-def _result(subject: Subject, seconds: float) -> dict[str, Any]:
+def _derived(subject: Subject, seconds: float) -> dict[str, Any]:
     operator = operator_of(subject.name)
     if isinstance(operator, str):
         return {"name": subject.name, "failures": {"": operator}}
-    calls = _calls(subject.name, operator, subject.calls)
-    derivation = derive(operator, calls, describe, seconds=seconds)
+    derivation = derive(operator, _calls(subject.name, operator, subject.calls), describe, seconds=seconds)
     aliases = {}
     for name in subject.aliases:
         other = operator_of(name)
@@ -71,26 +72,38 @@ def _result(subject: Subject, seconds: float) -> dict[str, Any]:
     }
 
 
-def _calls(name: str, operator: Operator, more: Sequence[Any]) -> list[Any]:
+def _checked(subject: Subject, task: dict[str, Any]) -> dict[str, Any]:
+    """What a check says of the first name and of each alias that ships paths."""
+    found = {}
+    for name in (subject.name, *subject.aliases):
+        known, operator = find(name), operator_of(name)
+        if known is not None and known.file is not None and isinstance(operator, Operator):
+            calls = _calls(name, operator, subject.calls if name == subject.name else ())
+            count = task["calls"] if name == subject.name else max(task["calls"] // 4, 1)
+            found[name] = asdict(check(known, Traces(operator, describe), calls, count, task["seed"]))
+    return {"checked": found}
+
+
+def _calls(name: str, operator: Operator, more: Sequence[Binding]) -> list[Binding]:
     """Where to start: what the specs ask first, then the database; swapped where it has another order."""
     found = [*more]
     if not name.startswith(("entry:", "torch.ops.aten.")) or not more:
         known = list(seeds.seeds(name, operator.parameters))
         found += known
         traces = Traces(operator, describe)
-        if known and not any(_taken(traces, call) for call in known[:6]):
-            found += [seeds.swapped(call, operator.parameters) for call in known]
+        if known and not any(_is_taken(traces, call) for call in known[:6]):
+            found = [*more, *(seeds.swapped(call, operator.parameters) for call in known)]
     return found
 
 
-def _taken(traces: Traces, call: Any) -> bool:
+def _is_taken(traces: Traces, call: Binding) -> bool:
     try:
         return traces.row(call) is not None
     except Exception:
         return False
 
 
-def _varied(calls: Sequence[Any]) -> list[Any]:
+def _varied(calls: Sequence[Binding]) -> list[Binding]:
     random = Random(1)
     chosen = calls if len(calls) <= _ALIAS_CALLS else random.sample(list(calls), _ALIAS_CALLS)
     return [*chosen, *(sampling.vary(call, random) for call in chosen)]
@@ -105,11 +118,7 @@ def _paths_as(operator: Operator, other: Operator) -> tuple[str, ...]:
 
 
 def _entry(operator: Operator, paths_as: Sequence[str] | None) -> dict[str, Any]:
-    return {
-        "parameters": operator.parameters,
-        "keywords": _keywords(operator),
-        "as": paths_as,
-    }
+    return {"parameters": operator.parameters, "keywords": _keywords(operator), "as": paths_as}
 
 
 def _keywords(operator: Operator) -> list[str]:
