@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from opscan.data import data_path
 from opscan.numerics.paths.crew import Crew
@@ -60,22 +61,23 @@ def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: f
     without torch.
     """
     work = _work_folder()
-    subjects = _subjects(work, folders)
-    wanted = _wanted(subjects, only)
-    left = [number for number in wanted if not (work / f"{number}.json").exists()]
-    done = len(wanted) - len(left)
-    crew = Crew(work, jobs, 3 * seconds + _GRACE)
+    subjects = _subjects(work, only, folders)
+    left = [number for number, subject in enumerate(subjects) if not _result_file(work, subject.name).exists()]
+    done = len(subjects) - len(left)
+    crew = Crew(_listing(work, only), jobs, 3 * seconds + _GRACE)
     try:
         for task, result in crew.run({"number": n, "task": "derive", "seconds": seconds} for n in left):
-            number = task["number"]
-            partial = work / f"{number}.partial"
-            partial.write_text(json.dumps({"name": subjects[number].name} | result), encoding="utf-8")
-            partial.rename(work / f"{number}.json")
+            name = subjects[task["number"]].name
+            file = _result_file(work, name)
+            partial = file.with_suffix(".partial")
+            partial.write_text(json.dumps({"name": name} | result), encoding="utf-8")
+            partial.rename(file)
             done += 1
-            progress(done, len(wanted), subjects[number].name)
+            progress(done, len(subjects), name)
     finally:
         crew.close()
-    return _assemble(work, wanted, paths_folder(), whole=not only)
+    results = [json.loads(_result_file(work, subject.name).read_text(encoding="utf-8")) for subject in subjects]
+    return _assemble(results, paths_folder(), whole=not only)
 
 
 def check(
@@ -83,13 +85,12 @@ def check(
 ) -> Checks:
     """Hold the paths that ship against fresh traces, `calls` of each subject. Raises ImportError without torch."""
     work = _work_folder()
-    subjects = _subjects(work, folders)
-    wanted = _wanted(subjects, only)
+    subjects = _subjects(work, only, folders)
     names = told = silent = leaks = refused = 0
     wrong: dict[str, list[str]] = {}
     failures: dict[str, str] = {}
-    crew = Crew(work, jobs, calls * 2 + _GRACE)
-    tasks = ({"number": number, "task": "check", "calls": calls, "seed": seed} for number in wanted)
+    crew = Crew(_listing(work, only), jobs, calls * 2 + _GRACE)
+    tasks = ({"number": number, "task": "check", "calls": calls, "seed": seed} for number in range(len(subjects)))
     try:
         for done, (task, result) in enumerate(crew.run(tasks), 1):
             for name, found in result.get("checked", {}).items():
@@ -99,14 +100,10 @@ def check(
                     wrong[name] = found["wrong"]
             if "failures" in result:
                 failures[subjects[task["number"]].name] = next(iter(result["failures"].values()))
-            progress(done, len(wanted), subjects[task["number"]].name)
+            progress(done, len(subjects), subjects[task["number"]].name)
     finally:
         crew.close()
     return Checks(names, told, silent, leaks, refused, wrong, failures)
-
-
-def _wanted(subjects: Sequence[Any], only: Sequence[str]) -> list[int]:
-    return [n for n, subject in enumerate(subjects) if not only or any(part in subject.name for part in only)]
 
 
 def _work_folder() -> Path:
@@ -116,27 +113,36 @@ def _work_folder() -> Path:
     return folder
 
 
-def _subjects(work: Path, folders: Sequence[Path]) -> list[Any]:
+def _result_file(work: Path, name: str) -> Path:
+    return work / f"{name.replace(':', '.')}.json"
+
+
+def _listing(work: Path, only: Sequence[str]) -> Path:
+    """Where the subjects of this build stand; a build of a part has a list of its own."""
+    part = f"-{crc32(' '.join(sorted(only)).encode()):08x}" if only else ""
+    return work / f"subjects{part}.pickle"
+
+
+def _subjects(work: Path, only: Sequence[str], folders: Sequence[Path]) -> list[Any]:
     """What there is to derive; found once, for it takes a run over the whole database."""
-    kept = work / "subjects.pickle"
+    kept = _listing(work, only)
     if not kept.exists():
         from opscan.numerics.paths.subjects import subjects
 
         partial = kept.with_suffix(".partial")
-        partial.write_bytes(pickle.dumps(subjects(folders)))
+        partial.write_bytes(pickle.dumps(subjects(only, folders)))
         partial.rename(kept)
     loaded: list[Any] = pickle.loads(kept.read_bytes())
     return loaded
 
 
-def _assemble(work: Path, numbers: Sequence[int], target: Path, *, whole: bool) -> Built:
+def _assemble(results: Sequence[dict[str, Any]], target: Path, *, whole: bool) -> Built:
     """Write one file an operator and the index; what a build of a part has not derived stays as it is."""
     target.mkdir(parents=True, exist_ok=True)
     index_path = target / "index.json"
     names: dict[str, Any] = {}
     if index_path.exists() and not whole:
         names = json.loads(index_path.read_text(encoding="utf-8"))["names"]
-    results = [json.loads((work / f"{number}.json").read_text(encoding="utf-8")) for number in numbers]
     if whole:
         for stale in target.glob("*.json"):
             stale.unlink()

@@ -29,10 +29,10 @@ class _Member:
 
 
 class Crew:
-    """`folder`: where the subjects are; `seconds`: after which a task is given up. Close it to end the processes."""
+    """`listing`: the file of the subjects; `seconds`: after which a task is given up. Close it to end the processes."""
 
-    def __init__(self, folder: Path, jobs: int, seconds: float) -> None:
-        self._folder = folder
+    def __init__(self, listing: Path, jobs: int, seconds: float) -> None:
+        self._listing = listing
         self._jobs = jobs
         self._seconds = seconds
         self._members: list[_Member] = []
@@ -50,7 +50,7 @@ class Crew:
             yield from self._wait()
 
     def _hire(self) -> None:
-        command = [sys.executable, "-m", "opscan.numerics.paths.worker", str(self._folder)]
+        command = [sys.executable, "-m", "opscan.numerics.paths.worker", str(self._listing)]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

@@ -74,7 +74,7 @@ def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass],
     asked = _questions(labels, tuple(range(len(labels))), _Questions(vocabulary, outcomes), _DEEPEST)
     if asked is None:
         raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
-    # how much is added up, and whether the tensor is broadcast, is always asked: where a sum has not been seen, nothing is said of one
+    # always asked: how much is added up, and whether the tensor is broadcast; an unseen sum must not pass for none
     always = _extents(outcomes)
     if name.startswith("grad:") and vocabulary.broadcasts:
         always.append(["meeting", ["tensor", int(name[6:])], ["broadcast"]])

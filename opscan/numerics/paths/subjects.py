@@ -52,8 +52,16 @@ def operator_of(name: str) -> Operator | str:
     return resolve(name)
 
 
-def subjects(folders: Sequence[Path] = ()) -> list[Subject]:
-    """Everything there is to derive: the database, the ATen calls it makes, and what the specs in `folders` name."""
+def subjects(only: Sequence[str], folders: Sequence[Path]) -> list[Subject]:
+    """Everything there is to derive: the database, the ATen calls it makes, and what the specs in `folders` name.
+
+    `only`: those whose name contains one of these, where there are any.
+    """
+    found = _all_subjects(folders, harvest=not only or any("aten" in part for part in only))
+    return [subject for subject in found if not only or any(part in subject.name for part in only)]
+
+
+def _all_subjects(folders: Sequence[Path], *, harvest: bool) -> list[Subject]:
     from_specs = _spec_calls(folders)
     found: list[Subject] = []
     for base in sorted({entry.name for entries in seeds.database().values() for entry in entries}):
@@ -64,7 +72,7 @@ def subjects(folders: Sequence[Path] = ()) -> list[Subject]:
             found += [Subject(name) for name in seeds.in_place(base)]
     taken = {name for subject in found for name in (subject.name, *subject.aliases)}
     wanted = _wanted_overloads()
-    for name, calls in sorted(_harvest(wanted).items()):
+    for name, calls in sorted(_harvest(wanted).items()) if harvest else ():
         if name not in taken:
             packet = name.rpartition(".")[0]
             # few backward operators have a gradient of their own, and no spec asks for it
@@ -166,6 +174,8 @@ def _spec_calls(folders: Sequence[Path]) -> dict[str, list[Binding]]:
     from opscan.shapes import companions, evidence_of, link
 
     found, _ = reading.discover(folders)
+    if not found:
+        return {}
     files = [reading.read_file(path) for path in found]
     beside = [
         reading.read_file(path) for file in files if isinstance(file, Spec) for path in companions(file.source.path)

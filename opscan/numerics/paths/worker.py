@@ -32,12 +32,12 @@ from opscan.numerics.paths.subjects import Subject, operator_of
 _ALIAS_CALLS = 10
 
 
-def main(folder: str) -> None:
+def main(listing: str) -> None:
     """Answer each line on stdin, a task as JSON, with a line of JSON."""
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an operator prints must not look like an answer
-    with Path(folder, "subjects.pickle").open("rb") as stream:
+    with Path(listing).open("rb") as stream:
         subjects: list[Subject] = pickle.load(stream)
     for line in sys.stdin:
         task = json.loads(line)

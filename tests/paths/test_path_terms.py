@@ -1,0 +1,106 @@
+"""The language of paths, term by term, at sizes where the answer is known by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from opscan.numerics.binding import TensorArgument
+from opscan.numerics.paths import terms
+from opscan.numerics.paths.signature import Instance
+from opscan.numerics.paths.terms import NoValue
+
+
+def call(*shapes: tuple[int, ...], outputs: list[tuple[int, ...]] | None = None, **numbers: object) -> Instance:
+    tensors = tuple(TensorArgument("float32", shape, True, f"t{n}", n) for n, shape in enumerate(shapes))
+    return Instance(list(shapes), numbers, tensors, outputs or [])
+
+
+A = ["tensor", 0]
+B = ["tensor", 1]
+
+NUMBERS = [
+    (["numel", A], call((2, 3)), 6),
+    (["numel", A], call(()), 1),
+    (["rank", A], call((2, 3)), 2),
+    (["size", A, -1], call((2, 3)), 3),
+    (["along", A, "dim"], call((2, 3, 4), dim=(0, -1)), 8),
+    (["along", A, "dim"], call((2, 3, 4), dim=1), 3),
+    (["along", A, "dim"], call((2, 3, 4)), 24),
+    (["along", A, "dim"], call((), dim=-1), 1),
+    (["per", ["numel", ["broadcast"]], ["numel", B]], call((4, 8), (1, 8)), 4),
+    (["per", 7, 2], call(), 4),
+    (["per", 7, ["numel", A]], call((0,)), 0),
+    (["times", 2, ["value", "k"]], call(k=5), 10),
+    (["plus", ["value", "k"], 1], call(k=5), 6),
+    (["item", "stride", -1], call(stride=(2, 3)), 3),
+    (["item", "stride", -1], call(stride=4), 4),
+    (["windows", 10, 3, 2, 1, 1, False], call(), 5),
+    (["windows", 6, 2, 4, 0, 1, True], call(), 2),
+    (["unwound", 5, 3, 2, 1, 1, 0], call(), 9),
+    (["overlap", 2], call((1, 1, 8, 8), outputs=[(1, 1, 6, 6)], kernel_size=3, stride=1), 9),
+    (["overlap", 2], call((1, 1, 8, 8), outputs=[(1, 1, 2, 2)], kernel_size=3), 1),
+]
+SHAPES = [
+    (["broadcast"], call((4, 1), (1, 8)), (4, 8)),
+    (["broadcast", 0, 1], call((3,), (2, 1), (9, 9)), (2, 3)),
+    (["without", A, "dim", True], call((2, 3, 4), dim=1), (2, 1, 4)),
+    (["without", A, "dim", False], call((2, 3, 4), dim=(0, 2)), (3,)),
+    (["without", A, "", False], call((2, 3, 4)), ()),
+    (["with", A, "dim", ["numel", B]], call((2, 3), (5,), dim=1), (2, 5)),
+    (["inserted", A, "dim", 3], call((2, 4), dim=-1), (2, 4, 3)),
+    (["swapped", A, -1, -2], call((2, 3, 4)), (2, 4, 3)),
+    (["joined", A, 0, -1, B], call((2, 3), (5, 6)), (2, 5, 6)),
+    (["listed", "size"], call(size=(2, 3)), (2, 3)),
+    (["sizes", ["size", A, 0], 7], call((2, 3)), (2, 7)),
+]
+QUESTIONS = [
+    (["numel", A], call((2, 3)), "n"),
+    (["numel", A], call((2,)), "2"),
+    (["same", A, B], call((2,), (2,)), "yes"),
+    (["more", ["rank", A], ["rank", B]], call((2, 3), (2,)), "more"),
+    (["meeting", A, B], call((4, 1), (1, 8)), "both"),
+    (["meeting", A, B], call((1, 8), (4, 8)), "first"),
+    (["meeting", A, B], call((4, 8), (8,)), "second"),
+    (["meeting", A, B], call((4, 8), (4, 8)), "neither"),
+    (["meeting", A, B], call((3,), (4,)), "no"),
+    (["inside", A, B, "dim"], call((9, 2), (3, 2), dim=0), "yes"),
+    (["inside", A, B, "dim"], call((9, 2), (3, 2), dim=1), "no"),
+    (["axis", "dim", A, 0], call((2, 3), dim=-2), "yes"),
+    (["axis", "dim", A, 0], call((2, 3), dim=(0, -2)), "no"),
+    (["axis", "dim", A, 0], call((2, 3), dim=2), "no"),
+    (["power", ["numel", A]], call((4, 2)), "yes"),
+    (["power", ["numel", A]], call((4, 3)), "no"),
+    (["kind", "alpha"], call((1,), alpha=2), "2"),
+    (["kind", "alpha"], call((1,), alpha=8.0), "positive whole scale"),
+    (["kind", "alpha"], call((1,), alpha=0.1), "positive small rounded"),
+    (["kind", "alpha"], call((1,), alpha=float("inf")), "inf"),
+]
+SENSELESS = [
+    (terms.number, ["size", A, 3], call((2, 3))),
+    (terms.number, ["value", "k"], call(k=(1, 2))),
+    (terms.number, ["along", A, "dim"], call((2, 3), dim=2)),
+    (terms.shape, ["broadcast"], call((3,), (4,))),
+    (terms.shape, ["output", 0], call((3,))),
+    (terms.shape, ["inserted", A, "dim", 1], call((3,), dim=3)),
+]
+
+
+@pytest.mark.parametrize(("term", "at", "expected"), NUMBERS, ids=str)
+def test_numbers(term: object, at: Instance, expected: int) -> None:
+    assert terms.number(term)(at) == expected
+
+
+@pytest.mark.parametrize(("term", "at", "expected"), SHAPES, ids=str)
+def test_shapes(term: object, at: Instance, expected: tuple[int, ...]) -> None:
+    assert terms.shape(term)(at) == expected
+
+
+@pytest.mark.parametrize(("term", "at", "expected"), QUESTIONS, ids=str)
+def test_questions(term: object, at: Instance, expected: str) -> None:
+    assert terms.question(term)(at) == expected
+
+
+@pytest.mark.parametrize(("compile_", "term", "at"), SENSELESS, ids=str)
+def test_what_makes_no_sense_has_no_value(compile_: object, term: object, at: Instance) -> None:
+    with pytest.raises(NoValue):
+        compile_(term)(at)  # type: ignore[operator]
