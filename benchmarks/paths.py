@@ -2,8 +2,8 @@
 
     python benchmarks/paths.py
 
-Baselines of the same run: one trace of the same call on fake tensors; `json.loads` and PyYAML's C loader on the cases as
-ATK writes them.
+Baselines of the same run: one trace of the same call on fake tensors; `json.loads` and PyYAML's C loader on the cases
+as ATK writes them.
 """
 
 from __future__ import annotations
@@ -69,17 +69,15 @@ def written(given: Sequence[Case]) -> str:
     return json.dumps(entries, indent=4)
 
 
-def fresh(what: str) -> float:
-    """Milliseconds in a process of its own, the least of five."""
-    runs = [subprocess.run([sys.executable, "-c", LOADING.format(what=what)], capture_output=True, text=True, check=True)
-            for _ in range(5)]  # fmt: skip
+def fresh() -> float:
+    """Milliseconds to load the index and one operator in a process of its own, the least of five."""
+    command = [sys.executable, "-c", LOADING]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(5)]
     return min(float(run.stdout) for run in runs) * 1000
 
 
 def main() -> None:
-    print(
-        f"index and one operator in a fresh process {fresh('shipping.load(shipping.find("torch.where").file)'):6.1f} ms"
-    )
+    print(f"the index and one operator load in {fresh():.1f} ms")
     for name in ("torch.where", "torch.add", "torch.nn.functional.linear"):
         known = find(name)
         if known is None or known.file is None:
@@ -92,9 +90,10 @@ def main() -> None:
     print(f"{told / least:,.0f} tensors a second, {least / len(given) * 1e6:.1f} us a case")
     text = written(given[:3000])
     share = least * 3000 / len(given)
-    print(f"against json.loads of the same cases  {share / seconds(lambda: json.loads(text)):6.2f} x its time")
+    parsed = seconds(lambda: json.loads(text))
+    loaded = seconds(lambda: yaml.load(text, yaml.CSafeLoader))
     print(
-        f"against yaml's C loader               {share / seconds(lambda: yaml.load(text, yaml.CSafeLoader)):6.3f} x its time"
+        f"{share / parsed:.2f} x the time of json.loads of the same cases, {share / loaded:.3f} x that of yaml's C loader"
     )
     from opscan.numerics.classify import classify
 
