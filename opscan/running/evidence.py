@@ -1,0 +1,177 @@
+"""The evidence for a spec from a run of its generator; where the plugin cannot be run, from what its text shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opscan.model import Case, Evidence, Fault, Plugin, Spec, Unread
+from opscan.reading.values import Tree, read_tree
+from opscan.running.apart import run_apart
+from opscan.running.messages import Bounds, Request, Trouble
+from opscan.running.records import read_case
+from opscan.shapes import Catalog, evidence_of
+
+CEILING = 2000
+"""An audit runs no more cases of one spec; what a plugin does at later ones is then not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run. `fields`: the cases as ATK writes them, of which `cases` are those that can be read, in the same order."""
+
+    fields: tuple[dict[str, Any], ...] = ()
+    cases: tuple[Case, ...] = ()
+    counted: int = 0
+    """How many cases ATK makes."""
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+    failed: bool = False
+    """The cases, if there are any, are not what ATK would get."""
+    lines: tuple[str, ...] = ()
+
+
+def run_generator(
+    spec: Spec,
+    plugin: Plugin,
+    *,
+    seed: int,
+    count: int | None = None,
+    ceiling: int | None = None,
+    boundary: bool = False,
+    bounds: Bounds | None = None,
+    without: Sequence[str] = (),
+) -> Ran:
+    """Run generator `spec.generate` of a plugin on drawn cases. Whatever the plugin does, the answer says so."""
+    path = os.path.realpath(plugin.source.path)
+    request = Request(
+        path,
+        spec.generate,
+        replace(spec, spans={}, key_spans={}, faults=(), source=replace(spec.source, text="")),
+        design_of(spec),
+        seed,
+        count,
+        ceiling,
+        boundary,
+        bounds=bounds or Bounds(),
+        without=tuple(without),
+    )
+    ended = run_apart(request)
+    telling = _Telling(spec, plugin)
+    if ended.answer is None:
+        trouble = ended.trouble or Trouble("plugin-run-failed", "gives no answer")
+        return Ran(faults=(telling.fault(trouble),), failed=True, lines=ended.lines)
+    try:
+        return replace(_read(ended.answer, spec, telling), lines=ended.lines)
+    except (KeyError, TypeError, ValueError, IndexError):
+        trouble = Trouble("plugin-run-failed", "gives an answer that cannot be read")
+        return Ran(faults=(telling.fault(trouble),), failed=True, lines=ended.lines)
+
+
+def design_of(spec: Spec) -> dict[str, Any]:
+    """The YAML value of a spec."""
+    tree = read_tree(spec.source)
+    return dict(tree.value) if isinstance(tree, Tree) and isinstance(tree.value, dict) else {}
+
+
+class _Telling:
+    """Turns what went wrong in the sandbox into faults of the spec, with the plugin's file as the user knows it."""
+
+    def __init__(self, spec: Spec, plugin: Plugin) -> None:
+        self._span = spec.spans.get(("generate",))
+        self._path = plugin.source.path
+
+    def fault(self, trouble: Trouble, more: str = "") -> Fault:
+        return Fault(trouble.rule, f"{self.place(trouble.file, trouble.line)} {trouble.message}{more}", self._span)
+
+    def place(self, file: str, line: int) -> str:
+        folder = os.path.realpath(self._path.parent)
+        inside = file.startswith(os.path.join(folder, ""))
+        shown = self._path.parent / os.path.relpath(file, folder) if inside else self._path
+        return f"{shown.as_posix()}:{line}:" if inside and line else f"{self._path.as_posix()}:"
+
+
+def _read(answer: dict[str, Any], spec: Spec, telling: _Telling) -> Ran:
+    faults, notes, failed = [], [], False
+    if answer["trouble"] is not None:
+        faults.append(telling.fault(_trouble(answer["trouble"])))
+        failed = True
+    for tried, file, line in answer["denials"][:1]:
+        trouble = Trouble("plugin-refused", f"tries to {str(tried)[:200]}", str(file), int(line))
+        faults.append(telling.fault(trouble))
+        failed = True
+    dropped = int(answer["dropped"])
+    if dropped and not failed:
+        first = _trouble(answer["raised"][0])
+        total = dropped + len(answer["cases"])
+        faults.append(telling.fault(first, f" in {dropped} of {total} cases, which are left out"))
+        notes.append(f"{dropped} of {total} cases left out: {telling.place(first.file, first.line)} {first.message}")
+    fields, cases, unusable = [], [], ""
+    for entry in answer["cases"]:
+        case = read_case(entry, len(cases), spec)
+        if isinstance(case, str):
+            unusable = unusable or case
+            continue
+        fields.append(entry)
+        cases.append(case)
+    if unusable:
+        lost = len(answer["cases"]) - len(cases)
+        told = f"makes {lost} cases that ATK could not run: {unusable}"
+        faults.append(telling.fault(Trouble("plugin-run-failed", told)))
+        failed = failed or not cases
+    return Ran(tuple(fields), tuple(cases), int(answer["counted"]), tuple(faults), tuple(notes), failed)
+
+
+def _trouble(words: Any) -> Trouble:
+    rule, message, file, line = words
+    known = ("plugin-run-failed", "plugin-stopped", "atk-name-missing")
+    return Trouble(rule if rule in known else known[0], str(message)[:600], str(file), int(line))
+
+
+def evidence_by_run(
+    spec: Spec, catalog: Catalog, *, draws: int, seed: int, cases: int, bounds: Bounds | None = None
+) -> Evidence:
+    """As `shapes.evidence_of`, with the generator run instead of read where there is one and no case file.
+
+    `cases`: so many are kept, spread over all that were run. Where the run fails the reading of the plugin's text is
+    left, and the fault says why the run failed.
+    """
+    links = catalog.links(spec)
+    read = evidence_of(spec, links, draws=draws, seed=seed)
+    if read.source == "cases" or spec.generate == "default":
+        return read
+    if links.generator is None:
+        broken = _broken_plugin(spec, catalog)
+        return read if broken is None else replace(read, reason=broken.message, faults=(*read.faults, broken))
+    ran = run_generator(spec, links.generator, seed=seed, ceiling=CEILING, bounds=bounds)
+    if ran.failed or not ran.cases:
+        return replace(read, faults=(*read.faults, *ran.faults))
+    step = max(len(ran.cases) / cases, 1)
+    kept = [ran.cases[int(place * step)] for place in range(min(cases, len(ran.cases)))]
+    # the text shows that nothing varies: then one case is as good as all
+    complete = read.source == "generator-static" and read.complete
+    return Evidence(
+        "generator-run",
+        tuple(replace(case, index=place) for place, case in enumerate(kept)),
+        True,
+        complete,
+        "; ".join(ran.notes),
+        links.generator.source.path,
+        ran.faults,
+    )
+
+
+def _broken_plugin(spec: Spec, catalog: Catalog) -> Fault | None:
+    """The plugin that would register the generator, if only it were readable."""
+    for file in catalog.files:
+        if isinstance(file, Unread) and file.kind == "plugin" and file.path.parent == spec.source.path.parent:
+            try:
+                text = file.path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if spec.generate in text:
+                message = f"{file.path.as_posix()}: {file.reason}"
+                return Fault("plugin-run-failed", message, spec.spans.get(("generate",)))
+    return None
