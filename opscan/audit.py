@@ -86,6 +86,11 @@ class _Run:
 
     def foresee(self, files: Sequence[reading.ReadFile]) -> None:
         """Find the shapes of every file and classify all cases at once, so that several processes have work."""
+        if self._settings.run_generators:
+            from opscan.running import evidence_by_runs
+
+            specs = [file for file in files if isinstance(file, Spec)]
+            self._evidence = evidence_by_runs(specs, self._catalog, self._settings)
         self._classifier.classify_many([question for file in files for question in self._questions(file)])
 
     def _questions(self, file: reading.ReadFile) -> list[Question]:
@@ -96,7 +101,9 @@ class _Run:
             return []
         from opscan.judging.specs import foreign_name
 
-        evidence = self._evidence[file.source.path] = self._gather(file)
+        if file.source.path not in self._evidence:
+            self._evidence[file.source.path] = self._gather(file)
+        evidence = self._evidence[file.source.path]
         executor = self._catalog.links(file).executor
         if executor is None and foreign_name(file) is not None:
             return []

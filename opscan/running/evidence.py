@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from opscan.config import Settings
 from opscan.model import Case, Evidence, Fault, Plugin, Spec, Unread
+from opscan.reading.cases import case_from
 from opscan.reading.values import Tree, read_tree
 from opscan.running.apart import run_apart
 from opscan.running.messages import Bounds, Request, Trouble
-from opscan.running.records import read_case
 from opscan.shapes import Catalog, evidence_of
 
+_AT_ONCE = 4
 CEILING = 2000
 """An audit runs no more cases of one spec; what a plugin does at later ones is then not seen."""
 
@@ -94,7 +97,9 @@ class _Telling:
 
 
 def _read(answer: dict[str, Any], spec: Spec, telling: _Telling) -> Ran:
-    faults, notes, failed = [], [], False
+    faults: list[Fault] = []
+    notes: list[str] = []
+    failed = False
     if answer["trouble"] is not None:
         faults.append(telling.fault(_trouble(answer["trouble"])))
         failed = True
@@ -108,9 +113,11 @@ def _read(answer: dict[str, Any], spec: Spec, telling: _Telling) -> Ran:
         total = dropped + len(answer["cases"])
         faults.append(telling.fault(first, f" in {dropped} of {total} cases, which are left out"))
         notes.append(f"{dropped} of {total} cases left out: {telling.place(first.file, first.line)} {first.message}")
-    fields, cases, unusable = [], [], ""
+    fields: list[dict[str, Any]] = []
+    cases: list[Case] = []
+    unusable = ""
     for entry in answer["cases"]:
-        case = read_case(entry, len(cases), spec)
+        case = _case_of(entry, len(cases), spec)
         if isinstance(case, str):
             unusable = unusable or case
             continue
@@ -124,28 +131,43 @@ def _read(answer: dict[str, Any], spec: Spec, telling: _Telling) -> Ran:
     return Ran(tuple(fields), tuple(cases), int(answer["counted"]), tuple(faults), tuple(notes), failed)
 
 
+def _case_of(fields: Any, place: int, spec: Spec) -> Case | str:
+    """The frozen case of a dictionary from the sandbox, or why it is none. ATK fills in `default` for a missing acc."""
+    case = case_from(place, fields)
+    untouched = not isinstance(case, str) and spec.acc is None and case.acc == "default"
+    return replace(case, acc=None) if untouched and not isinstance(case, str) else case
+
+
 def _trouble(words: Any) -> Trouble:
     rule, message, file, line = words
     known = ("plugin-run-failed", "plugin-stopped", "atk-name-missing")
     return Trouble(rule if rule in known else known[0], str(message)[:600], str(file), int(line))
 
 
-def evidence_by_run(
-    spec: Spec, catalog: Catalog, *, draws: int, seed: int, cases: int, bounds: Bounds | None = None
-) -> Evidence:
+def by_runs(specs: Sequence[Spec], catalog: Catalog, settings: Settings) -> dict[Path, Evidence]:
+    """The evidence of each spec by its path; several generators run at once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(settings.jobs or min(_AT_ONCE, os.cpu_count() or 1)) as pool:
+        found = pool.map(lambda spec: by_run(spec, catalog, settings), specs)
+        return {spec.source.path: evidence for spec, evidence in zip(specs, found, strict=True)}
+
+
+def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
     """As `shapes.evidence_of`, with the generator run instead of read where there is one and no case file.
 
-    `cases`: so many are kept, spread over all that were run. Where the run fails the reading of the plugin's text is
-    left, and the fault says why the run failed.
+    `settings.run_cases` cases are kept, spread over all that were run. Where the run fails the reading of the plugin's
+    text is left, and the fault says why the run failed.
     """
-    links = catalog.links(spec)
-    read = evidence_of(spec, links, draws=draws, seed=seed)
+    links, cases = catalog.links(spec), settings.run_cases
+    bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
+    read = evidence_of(spec, links, draws=settings.draws, seed=settings.seed)
     if read.source == "cases" or spec.generate == "default":
         return read
     if links.generator is None:
         broken = _broken_plugin(spec, catalog)
         return read if broken is None else replace(read, reason=broken.message, faults=(*read.faults, broken))
-    ran = run_generator(spec, links.generator, seed=seed, ceiling=CEILING, bounds=bounds)
+    ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, bounds=bounds)
     if ran.failed or not ran.cases:
         return replace(read, faults=(*read.faults, *ran.faults))
     step = max(len(ran.cases) / cases, 1)

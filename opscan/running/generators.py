@@ -1,4 +1,4 @@
-"""Inside the sandbox: import a generator plugin, draw cases, pass them through its hooks, and give them back as JSON."""
+"""Inside the sandbox: import a generator plugin, draw cases, pass them through its hooks, and give them back."""
 
 from __future__ import annotations
 

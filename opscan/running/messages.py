@@ -1,7 +1,7 @@
 """What travels between opscan and a process that runs a plugin, in frames of `opscan.numerics.messages`.
 
-The request goes as a pickle, for only opscan writes it. What comes back is JSON, and is read as carefully as a file: the
-plugin had the process to itself.
+The request goes as a pickle, for only opscan writes it. What comes back is JSON, and is read as carefully as a file,
+for the plugin had the process to itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases as ATK writes them: dictionaries with the keys of its case files, and the way there and back."""
+"""Cases as ATK writes them: dictionaries with the keys of its case files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscan.model import Case, CaseInput, Spec, SpecInput
-from opscan.reading.cases import case_from
 from opscan.running.loading import Failed
 from opscan.running.messages import Trouble
 
@@ -102,13 +101,3 @@ def _plain(value: Any, where: str, depth: int) -> Any:
         if type(number) in (bool, int, float):
             return number
     raise Failed(Trouble("plugin-run-failed", f"makes a case whose `{where}` is a {type(value).__name__}"))
-
-
-def read_case(fields: Any, place: int, spec: Spec) -> Case | str:
-    """The frozen case of a dictionary from the sandbox, or why it is none."""
-    case = case_from(place, fields)
-    if isinstance(case, str) or spec.acc is not None or case.acc != "default":
-        return case
-    from dataclasses import replace
-
-    return replace(case, acc=None)

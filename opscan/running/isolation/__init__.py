@@ -3,6 +3,7 @@
 | line | where | what it does |
 |---|---|---|
 | `namespaces` | Linux that allows them | no network, no other process, no file system but a read-only view |
+| `files` | Linux from 5.13 | reads from an allow-list, writes in the working folder only (Landlock) |
 | `calls` | Linux, x86-64 and aarch64 | refuses network, programs, processes, mounts and uncounted memory |
 | `limits` | Linux, macOS | processor time, memory (Linux), size and number of files |
 | `hook` | everywhere | refuses the same to Python code, and writing outside the working folder |
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from opscan.running.isolation.hook import Denial, Watch
@@ -49,8 +51,8 @@ def isolate(
 
         lines += ["limits"] if set_limits(seconds, mebibytes) else []
     watch = Watch(folder, work)
-    if LINUX and "calls" not in without and _refuse_calls():
-        lines.append("calls")
+    if LINUX:
+        lines += _drop_and_refuse([*visible, folder], work, without)
     if "hook" not in without:
         watch.start()
         lines.append("hook")
@@ -71,12 +73,19 @@ def _enter_namespaces(folder: str, work: str, visible: Sequence[str]) -> bool:
     return True
 
 
-def _refuse_calls() -> bool:
-    from opscan.running.isolation import syscalls
+def _drop_and_refuse(visible: Sequence[str], work: str, without: Sequence[str]) -> list[str]:
+    """What a process may do to itself without asking, and cannot undo."""
+    from opscan.running.isolation import files, syscalls
 
-    try:
+    lines = []
+    with suppress(OSError):
         syscalls.drop_privileges()
-        syscalls.refuse_calls()
-    except OSError:
-        return False
-    return True
+    if "files" not in without:
+        with suppress(OSError):
+            files.restrict(visible, work)
+            lines.append("files")
+    if "calls" not in without:
+        with suppress(OSError):
+            syscalls.refuse_calls()
+            lines.append("calls")
+    return lines

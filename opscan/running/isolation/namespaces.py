@@ -28,8 +28,8 @@ _FLAGS = {
 _DETACH = 2
 _SET_PDEATHSIG = 1
 _KILL = 9
-_SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -74,9 +74,9 @@ def see_only(visible: Sequence[str], root: str, work: str, mebibytes: int) -> No
     """
     call("mount", None, b"/", None, _REC | _PRIVATE, None)
     call("mount", b"tmpfs", path(root), b"tmpfs", _NOSUID | _NODEV, b"size=1m,mode=755")
-    for place in _without_nested([*_SYSTEM, *visible]):
+    for place in _without_nested([*SYSTEM, *visible]):
         _show(place, root)
-    for device in _DEVICES:
+    for device in DEVICES:
         _show(device, root)
     os.makedirs(root + "/proc", exist_ok=True)
     os.makedirs(root + work, exist_ok=True)
