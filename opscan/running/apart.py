@@ -31,6 +31,7 @@ GRACE_S = 2.0
 """The process watches the time itself, and knows the line; from outside it is killed a little later."""
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from opscan.running.child import main; main()"
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+_FATAL = re.compile(r"Fatal Python error: (.+)")
 _STACK_LINE = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
@@ -160,6 +161,9 @@ def _how_it_ended(code: int, talk: _Conversation, request: Request, report: str)
         return f"prints more than {PRINTED_MEBIBYTES} MiB"
     if talk.late or report.startswith("Timeout"):
         return f"runs longer than {request.bounds.seconds:g} s" if talk.lines else "took too long to start"
+    fatal = _FATAL.match(report)
+    if fatal:
+        return f"crashes ({fatal.group(1)})"
     if code >= 0:
         return f"ends its process (exit code {code})"
     if code == -getattr(signal, "SIGXCPU", 0):

@@ -87,7 +87,8 @@ class _Telling:
         self._path = plugin.source.path
 
     def fault(self, trouble: Trouble, more: str = "") -> Fault:
-        return Fault(trouble.rule, f"{self.place(trouble.file, trouble.line)} {trouble.message}{more}", self._span)
+        words = " ".join("".join(c if c.isprintable() else " " for c in trouble.message).split())
+        return Fault(trouble.rule, f"{self.place(trouble.file, trouble.line)} {words}{more}", self._span)
 
     def place(self, file: str, line: int) -> str:
         folder = os.path.realpath(self._path.parent)
@@ -140,7 +141,7 @@ def _case_of(fields: Any, place: int, spec: Spec) -> Case | str:
 
 def _trouble(words: Any) -> Trouble:
     rule, message, file, line = words
-    known = ("plugin-run-failed", "plugin-stopped", "atk-name-missing")
+    known = ("plugin-run-failed", "plugin-stopped", "plugin-refused", "atk-name-missing")
     return Trouble(rule if rule in known else known[0], str(message)[:600], str(file), int(line))
 
 

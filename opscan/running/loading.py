@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import re
@@ -56,7 +57,8 @@ def failure(problem: BaseException, watch: Watch, bounds: Bounds) -> Failed:
     if isinstance(problem, ModuleNotFoundError):
         message = f"imports `{problem.name}`, which is neither installed here nor in the plugin's folder"
         return Failed(Trouble("plugin-run-failed", message, file, line))
-    return Failed(Trouble("plugin-run-failed", f"raises {_text(problem)}", file, line))
+    refused = isinstance(problem, OSError) and problem.errno in (errno.EPERM, errno.EROFS)
+    return Failed(Trouble("plugin-refused" if refused else "plugin-run-failed", f"raises {_text(problem)}", file, line))
 
 
 def _text(problem: BaseException) -> str:

@@ -80,13 +80,16 @@ def plain(case: Any, number: int) -> dict[str, Any]:
     dump = getattr(case, "model_dump", None)
     if dump is None:
         raise Failed(Trouble("plugin-run-failed", f"makes a case that is a {type(case).__name__}, no CaseConfig"))
-    fields = _plain(dump(), "case", _DEEPEST)
+    try:
+        fields = _plain(dump(), "case", _DEEPEST)
+    except RecursionError:
+        raise Failed(Trouble("plugin-run-failed", "makes a case that is nested too deeply")) from None
     return {**fields, "id": number}
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:
     if depth < 0:
-        raise Failed(Trouble("plugin-run-failed", f"makes a case whose `{where}` is nested too deeply"))
+        raise Failed(Trouble("plugin-run-failed", "makes a case that is nested too deeply"))
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (list, tuple)):

@@ -40,7 +40,7 @@ _INVALID = {
 }
 """ATK's default `ranges.invalid` by the type of an input."""
 _WITHOUT_INVALID = frozenset({"bool", "attr_bool", "string", "non_param", "torch_dtype", "load_tensor_data"})
-_TRIES = 40
+_TRIES = 200
 
 Change = Callable[[SpecInput, CaseInput], CaseInput]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,10 @@ class Watch:
 
     def start(self) -> None:
         """From now on; a hook cannot be taken off."""
+        with suppress(ImportError):
+            import _posixsubprocess  # multiprocessing starts processes by it, which is no event
+
+            _posixsubprocess.fork_exec = lambda *_: self._deny("start or signal a process")
         sys.addaudithook(self._on_event)
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -86,7 +91,7 @@ class Watch:
         return resolved != os.devnull and not os.path.join(resolved, "").startswith(self._work)
 
     def _deny(self, tried: str) -> None:
-        file, line = self.place(sys._getframe(2))
+        file, line = self.place(sys._getframe(1))
         if len(self.denials) < _MOST:
             self.denials.append(Denial(tried, file, line))
         raise PermissionError(f"opscan runs plugins apart: this one may not {tried}")
