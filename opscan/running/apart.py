@@ -23,7 +23,7 @@ from typing import IO, Any
 import opscan
 from opscan.data import data_path
 from opscan.numerics.messages import read_frame, write_frame
-from opscan.running.messages import PRINTED_MEBIBYTES, Request, Trouble
+from opscan.running.messages import PRINTED_MEBIBYTES, Job, Trouble
 
 STARTING_S = 60.0
 """Starting Python and shutting it in takes a fraction of a second; nothing good takes longer than this."""
@@ -42,22 +42,24 @@ class Ended:
     answer: dict[str, Any] | None
     lines: tuple[str, ...] = ()
     trouble: Trouble | None = None
+    parts: tuple[Any, ...] = ()
+    """What came back before."""
 
 
-def run_apart(request: Request) -> Ended:
-    """Run a request in a process of its own, and end that process whatever it does. Never raises for what it did."""
+def run_apart(job: Job) -> Ended:
+    """Run a job in a process of its own, and end that process whatever it does. Never raises for what it did."""
     try:
         # what the plugin left behind in its folder may resist
         with tempfile.TemporaryDirectory(prefix="opscan-", ignore_cleanup_errors=True) as base:
-            return _run(request, os.path.realpath(base))
+            return _run(job, os.path.realpath(base))
     except OSError as problem:
         return Ended(None, (), Trouble("plugin-run-failed", f"cannot be run: {problem.strerror or problem}"))
 
 
-def _run(request: Request, base: str) -> Ended:
+def _run(job: Job, base: str) -> Ended:
     work = os.path.join(base, "work")
     os.mkdir(work)
-    request = replace(request, work=work, visible=_visible())
+    job = replace(job, work=work, visible=_visible())
     process = subprocess.Popen(
         [sys.executable, "-s", "-B", "-c", _BOOT, json.dumps(_import_path())],
         stdin=subprocess.PIPE,
@@ -71,11 +73,12 @@ def _run(request: Request, base: str) -> Ended:
     try:
         with suppress(BrokenPipeError):
             assert process.stdin is not None
-            write_frame(process.stdin, pickle.dumps(request))
-        ended = conversation.listen(request)
+            write_frame(process.stdin, pickle.dumps(job))
+        ended = conversation.listen(job)
     finally:
         _kill(process)
-    return ended or Ended(None, conversation.lines, _cause(process, conversation, request, base))
+    trouble = _cause(process, conversation, job, base) if ended is None else None
+    return ended or Ended(None, conversation.lines, trouble, tuple(conversation.parts))
 
 
 class _Conversation:
@@ -86,6 +89,7 @@ class _Conversation:
         self.late = False
         self.flooded = False
         self.printed = b""
+        self.parts: list[Any] = []
         self._events: SimpleQueue[list[Any] | None] = SimpleQueue()
         assert process.stdout is not None
         assert process.stderr is not None
@@ -93,7 +97,7 @@ class _Conversation:
         self._drain = Thread(target=self._read_prints, args=(process.stderr, process), daemon=True)
         self._drain.start()
 
-    def listen(self, request: Request) -> Ended | None:
+    def listen(self, job: Job) -> Ended | None:
         """The answer, or None where the process ended without one."""
         deadline = time.monotonic() + STARTING_S
         while True:
@@ -106,9 +110,12 @@ class _Conversation:
                 return None
             if message[0] == "ready":
                 self.lines = tuple(str(line) for line in message[1])
-                deadline = time.monotonic() + request.bounds.seconds + GRACE_S
+                deadline = time.monotonic() + job.bounds.seconds + GRACE_S
+            elif message[0] == "part" and len(message) == 2:
+                self.parts.append(message[1])
+                deadline = time.monotonic() + job.bounds.seconds + GRACE_S
             elif message[0] == "answer" and len(message) == 2 and isinstance(message[1], dict):
-                return Ended(message[1], self.lines)
+                return Ended(message[1], self.lines, parts=tuple(self.parts))
             else:
                 reason = str(message[1])[:200] if message[0] == "broken" and len(message) == 2 else "no sensible answer"
                 return Ended(None, self.lines, Trouble("plugin-run-failed", f"cannot be shut in: {reason}"))
@@ -137,18 +144,18 @@ class _Conversation:
                     return
 
 
-def _cause(process: subprocess.Popen[bytes], talk: _Conversation, request: Request, base: str) -> Trouble:
+def _cause(process: subprocess.Popen[bytes], talk: _Conversation, job: Job, base: str) -> Trouble:
     """Why there is no answer: from the exit status, and from the stack that the process may have left."""
     stack, line = "", 0
     report = ""
     with suppress(OSError):
         report = Path(base, "report").read_text(encoding="utf-8", errors="replace")
-    folder = os.path.join(os.path.dirname(request.plugin), "")
+    folder = os.path.join(os.path.dirname(job.plugin), "")
     for found in _STACK_LINE.finditer(report):
         if found.group(1).startswith(folder):
             stack, line = found.group(1), int(found.group(2))
             break
-    rule, what = "plugin-stopped", _how_it_ended(process.returncode or 0, talk, request, report)
+    rule, what = "plugin-stopped", _how_it_ended(process.returncode or 0, talk, job, report)
     if not talk.lines and not talk.flooded:
         rule, what = "plugin-run-failed", f"cannot be run: its process {what} before it began"
         last = talk.last_printed()
@@ -156,18 +163,18 @@ def _cause(process: subprocess.Popen[bytes], talk: _Conversation, request: Reque
     return Trouble(rule, what, stack, line)
 
 
-def _how_it_ended(code: int, talk: _Conversation, request: Request, report: str) -> str:
+def _how_it_ended(code: int, talk: _Conversation, job: Job, report: str) -> str:
     if talk.flooded:
         return f"prints more than {PRINTED_MEBIBYTES} MiB"
     if talk.late or report.startswith("Timeout"):
-        return f"runs longer than {request.bounds.seconds:g} s" if talk.lines else "took too long to start"
+        return f"runs longer than {job.bounds.seconds:g} s" if talk.lines else "took too long to start"
     fatal = _FATAL.match(report)
     if fatal:
         return f"crashes ({fatal.group(1)})"
     if code >= 0:
         return f"ends its process (exit code {code})"
     if code == -getattr(signal, "SIGXCPU", 0):
-        return f"uses more than {request.bounds.seconds:g} s of processor time"
+        return f"uses more than {job.bounds.seconds:g} s of processor time"
     try:
         name = signal.Signals(-code).name
     except ValueError:

@@ -11,33 +11,43 @@ import json
 import os
 import pickle
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from opscan.numerics.messages import read_frame, write_frame
 from opscan.running.isolation import Isolated, isolate
-from opscan.running.messages import Request
+from opscan.running.messages import Generation, Job
 
 STANDIN = str(Path(__file__).parent / "standin")
 
 
 def main() -> NoReturn:
     answers = os.fdopen(os.dup(1), "wb")
-    request = pickle.loads(read_frame(sys.stdin.buffer))
+    job: Job = pickle.loads(read_frame(sys.stdin.buffer))
     _own_streams()
-    report = open(os.path.join(os.path.dirname(request.work), "report"), "wb")  # noqa: SIM115  # open to the end
+    report = open(os.path.join(os.path.dirname(job.work), "report"), "wb")  # noqa: SIM115  # open to the end
     try:
-        # what is imported here need not be found inside
-        from opscan.running import generators
-
-        isolated = _shut_in(request)
-    except OSError as problem:
-        _put(answers, "broken", f"{problem.strerror or problem}")
+        # what is imported here need not be found inside, nor be paid from the plugin's time and memory
+        if isinstance(job, Generation):
+            from opscan.running import generators as task
+        else:
+            from opscan.running import goldens as task  # type: ignore[no-redef]
+        isolated = _shut_in(job)
+    except (ImportError, OSError) as problem:
+        _put(answers, "broken", str(getattr(problem, "strerror", None) or problem))
         os._exit(1)
     _put(answers, "ready", list(isolated.lines))
-    _watch_time(request, report)
+    _watch_ends(report)
+    watch_time = partial(faulthandler.dump_traceback_later, job.bounds.seconds, exit=True, file=report)
+    watch_time()
     sys.path.insert(0, STANDIN)
-    answer = generators.run(request, isolated.watch)
+
+    def part(*words: Any) -> None:
+        _put(answers, "part", list(words))
+        watch_time()
+
+    answer = task.run(job, isolated.watch, part)
     faulthandler.cancel_dump_traceback_later()
     _put(answers, "answer", answer)
     _LEAVE(0)
@@ -46,14 +56,14 @@ def main() -> NoReturn:
 _LEAVE = os._exit
 
 
-def _shut_in(request: Request) -> Isolated:
+def _shut_in(job: Job) -> Isolated:
     return isolate(
-        os.path.dirname(request.plugin),
-        request.work,
-        request.visible,
-        request.bounds.seconds,
-        request.bounds.mebibytes,
-        without=request.without,
+        os.path.dirname(job.plugin),
+        job.work,
+        job.visible,
+        job.bounds.seconds,
+        job.bounds.mebibytes,
+        without=job.without,
     )
 
 
@@ -65,10 +75,9 @@ def _own_streams() -> None:
     os.close(nothing)
 
 
-def _watch_time(request: Request, report: BinaryIO) -> None:
-    """Leave the stack in the report where the plugin crashes, ends the process or takes too long, and end then."""
+def _watch_ends(report: BinaryIO) -> None:
+    """Leave the stack in the report where the plugin crashes or ends the process by itself."""
     faulthandler.enable(report)
-    faulthandler.dump_traceback_later(request.bounds.seconds, exit=True, file=report)
 
     def leave(status: int = 0) -> NoReturn:
         faulthandler.dump_traceback(report)

@@ -13,7 +13,8 @@ from opscan.model import Case, Evidence, Fault, Plugin, Spec, Unread
 from opscan.reading.cases import case_from
 from opscan.reading.values import Tree, read_tree
 from opscan.running.apart import run_apart
-from opscan.running.messages import Bounds, Request, Trouble
+from opscan.running.messages import Bounds, Generation, Trouble
+from opscan.running.telling import Telling, trouble_of
 from opscan.shapes import Catalog, evidence_of
 
 _AT_ONCE = 4
@@ -48,21 +49,20 @@ def run_generator(
     without: Sequence[str] = (),
 ) -> Ran:
     """Run generator `spec.generate` of a plugin on drawn cases. Whatever the plugin does, the answer says so."""
-    path = os.path.realpath(plugin.source.path)
-    request = Request(
-        path,
-        spec.generate,
-        replace(spec, spans={}, key_spans={}, faults=(), source=replace(spec.source, text="")),
-        design_of(spec),
-        seed,
-        count,
-        ceiling,
-        boundary,
+    job = Generation(
+        plugin=os.path.realpath(plugin.source.path),
         bounds=bounds or Bounds(),
         without=tuple(without),
+        generator=spec.generate,
+        spec=replace(spec, spans={}, key_spans={}, faults=(), source=replace(spec.source, text="")),
+        design=design_of(spec),
+        seed=seed,
+        count=count,
+        ceiling=ceiling,
+        boundary=boundary,
     )
-    ended = run_apart(request)
-    telling = _Telling(spec, plugin)
+    ended = run_apart(job)
+    telling = Telling(plugin, spec.spans.get(("generate",)))
     if ended.answer is None:
         trouble = ended.trouble or Trouble("plugin-run-failed", "gives no answer")
         return Ran(faults=(telling.fault(trouble),), failed=True, lines=ended.lines)
@@ -79,38 +79,19 @@ def design_of(spec: Spec) -> dict[str, Any]:
     return dict(tree.value) if isinstance(tree, Tree) and isinstance(tree.value, dict) else {}
 
 
-class _Telling:
-    """Turns what went wrong in the sandbox into faults of the spec, with the plugin's file as the user knows it."""
-
-    def __init__(self, spec: Spec, plugin: Plugin) -> None:
-        self._span = spec.spans.get(("generate",))
-        self._path = plugin.source.path
-
-    def fault(self, trouble: Trouble, more: str = "") -> Fault:
-        words = " ".join("".join(c if c.isprintable() else " " for c in trouble.message).split())
-        return Fault(trouble.rule, f"{self.place(trouble.file, trouble.line)} {words}{more}", self._span)
-
-    def place(self, file: str, line: int) -> str:
-        folder = os.path.realpath(self._path.parent)
-        inside = file.startswith(os.path.join(folder, ""))
-        shown = self._path.parent / os.path.relpath(file, folder) if inside else self._path
-        return f"{shown.as_posix()}:{line}:" if inside and line else f"{self._path.as_posix()}:"
-
-
-def _read(answer: dict[str, Any], spec: Spec, telling: _Telling) -> Ran:
+def _read(answer: dict[str, Any], spec: Spec, telling: Telling) -> Ran:
     faults: list[Fault] = []
     notes: list[str] = []
     failed = False
     if answer["trouble"] is not None:
-        faults.append(telling.fault(_trouble(answer["trouble"])))
+        faults.append(telling.fault(trouble_of(answer["trouble"])))
         failed = True
-    for tried, file, line in answer["denials"][:1]:
-        trouble = Trouble("plugin-refused", f"tries to {str(tried)[:200]}", str(file), int(line))
-        faults.append(telling.fault(trouble))
+    if denials := telling.denials(answer["denials"]):
+        faults += denials
         failed = True
     dropped = int(answer["dropped"])
     if dropped and not failed:
-        first = _trouble(answer["raised"][0])
+        first = trouble_of(answer["raised"][0])
         total = dropped + len(answer["cases"])
         faults.append(telling.fault(first, f" in {dropped} of {total} cases, which are left out"))
         notes.append(f"{dropped} of {total} cases left out: {telling.place(first.file, first.line)} {first.message}")
@@ -137,12 +118,6 @@ def _case_of(fields: Any, place: int, spec: Spec) -> Case | str:
     case = case_from(place, fields)
     untouched = not isinstance(case, str) and spec.acc is None and case.acc == "default"
     return replace(case, acc=None) if untouched and not isinstance(case, str) else case
-
-
-def _trouble(words: Any) -> Trouble:
-    rule, message, file, line = words
-    known = ("plugin-run-failed", "plugin-stopped", "plugin-refused", "atk-name-missing")
-    return Trouble(rule if rule in known else known[0], str(message)[:600], str(file), int(line))
 
 
 def by_runs(specs: Sequence[Spec], catalog: Catalog, settings: Settings) -> dict[Path, Evidence]:

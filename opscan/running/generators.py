@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from opscan.model import Case, Spec
 from opscan.running.isolation import Watch
 from opscan.running.loading import Failed, failure, load
-from opscan.running.messages import ANSWER_BYTES, Request, Trouble
+from opscan.running.messages import ANSWER_BYTES, Generation, Trouble
 from opscan.running.records import case_fields, plain
 from opscan.shapes.atk_cases import boundary_cases, regular_cases
 from opscan.shapes.draw import count_cases
@@ -29,22 +29,23 @@ class _Run:
     size: int = 0
 
 
-def run(request: Request, watch: Watch) -> dict[str, Any]:
-    """The answer for a request: `cases`, how many ATK makes (`counted`), and what went wrong."""
+def run(job: Generation, watch: Watch, part: Callable[..., None]) -> dict[str, Any]:
+    """The answer for a job: `cases`, how many ATK makes (`counted`), and what went wrong."""
+    del part  # the cases go back together: what a plugin makes before it fails is not what ATK gets
     made, counted, trouble = _Run(), 0, None
     try:
-        generator = _create(request, watch)
-        counted = _count(generator, request, watch)
-        wanted = min(counted, request.ceiling or counted, request.count or counted)
-        _regular(generator, request, wanted, made, watch)
-        if request.boundary:
-            _boundary(generator, request, made, watch)
+        generator = _create(job, watch)
+        counted = _count(generator, job, watch)
+        wanted = min(counted, job.ceiling or counted, job.count or counted)
+        _regular(generator, job, wanted, made, watch)
+        if job.boundary:
+            _boundary(generator, job, made, watch)
     except Failed as failed:
         trouble = failed.trouble
     except Unsatisfiable:
         trouble = Trouble("plugin-run-failed", "no shape of an input fits its max_length and the 64 axes of a tensor")
     except MemoryError:
-        trouble = Trouble("plugin-stopped", f"needs more than {request.bounds.mebibytes} MiB")
+        trouble = Trouble("plugin-stopped", f"needs more than {job.bounds.mebibytes} MiB")
     return {
         "cases": made.cases,
         "counted": counted,
@@ -59,52 +60,52 @@ def _words(trouble: Trouble) -> list[Any]:
     return [trouble.rule, trouble.message, trouble.file, trouble.line]
 
 
-def _create(request: Request, watch: Watch) -> Any:
+def _create(job: Generation, watch: Watch) -> Any:
     """The generator, made as ATK makes it. The plugin sees Python's random numbers from `seed` on."""
-    random.seed(request.seed)
-    module = load(request.plugin, watch)
+    random.seed(job.seed)
+    module = load(job.plugin, watch)
     if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(request.seed % 2**32)
+        sys.modules["numpy"].random.seed(job.seed % 2**32)
     from atk._registry import GENERATORS
     from atk.case_generator.generator.base_generator import CaseGenerator
     from atk.configs.design_config import design_from
 
-    cls = GENERATORS.get(request.generator) or getattr(module, request.generator, None)
+    cls = GENERATORS.get(job.generator) or getattr(module, job.generator, None)
     if not isinstance(cls, type):
-        message = f"registers no generator `{request.generator}` when it is run"
-        raise Failed(Trouble("plugin-run-failed", message, request.plugin))
-    CaseGenerator.case_numbers = count_cases(request.spec)
+        message = f"registers no generator `{job.generator}` when it is run"
+        raise Failed(Trouble("plugin-run-failed", message, job.plugin))
+    CaseGenerator.case_numbers = count_cases(job.spec)
     try:
-        return cls(design_from(request.design))
+        return cls(design_from(job.design))
     except BaseException as problem:
-        raise failure(problem, watch, request.bounds) from None
+        raise failure(problem, watch, job.bounds) from None
 
 
-def _count(generator: Any, request: Request, watch: Watch) -> int:
+def _count(generator: Any, job: Generation, watch: Watch) -> int:
     """How many cases ATK makes: by `self.length` where the plugin sets it, else by `_get_case_numbers`."""
     try:
         counted = vars(generator).get("length") or generator._get_case_numbers()
     except BaseException as problem:
-        raise failure(problem, watch, request.bounds) from None
+        raise failure(problem, watch, job.bounds) from None
     if type(counted) is not int or counted < 1:
         message = f"says that there are {counted!r} cases, which is no number of cases"
-        raise Failed(Trouble("plugin-run-failed", message, request.plugin))
+        raise Failed(Trouble("plugin-run-failed", message, job.plugin))
     return counted
 
 
-def _regular(generator: Any, request: Request, wanted: int, made: _Run, watch: Watch) -> None:
-    invalid = ("tensor", "scalar", "attr") if request.boundary else ("tensor",)
-    rng = random.Random(request.seed)
-    _feed(generator, request.spec, _endless(request.spec, wanted, rng, invalid), request)
-    _generate(generator, wanted, request, made, watch, boundary=False)
+def _regular(generator: Any, job: Generation, wanted: int, made: _Run, watch: Watch) -> None:
+    invalid = ("tensor", "scalar", "attr") if job.boundary else ("tensor",)
+    rng = random.Random(job.seed)
+    _feed(generator, job.spec, _endless(job.spec, wanted, rng, invalid), job)
+    _generate(generator, wanted, job, made, watch, boundary=False)
 
 
-def _boundary(generator: Any, request: Request, made: _Run, watch: Watch) -> None:
-    drawn = boundary_cases(request.spec, random.Random(request.seed + 1))
+def _boundary(generator: Any, job: Generation, made: _Run, watch: Watch) -> None:
+    drawn = boundary_cases(job.spec, random.Random(job.seed + 1))
     if drawn:
         generator.config.is_gen_extra = True
-        _feed(generator, request.spec, iter(drawn), request)
-        _generate(generator, len(drawn), request, made, watch, boundary=True)
+        _feed(generator, job.spec, iter(drawn), job)
+        _generate(generator, len(drawn), job, made, watch, boundary=True)
 
 
 def _endless(spec: Spec, wanted: int, rng: random.Random, invalid: tuple[str, ...]) -> Iterator[Case]:
@@ -113,31 +114,31 @@ def _endless(spec: Spec, wanted: int, rng: random.Random, invalid: tuple[str, ..
         yield from regular_cases(spec, wanted, rng, invalid=invalid)
 
 
-def _feed(generator: Any, spec: Spec, drawn: Iterator[Case], request: Request) -> None:
+def _feed(generator: Any, spec: Spec, drawn: Iterator[Case], job: Generation) -> None:
     from atk.configs.case_config import CaseConfig
 
-    type(generator).drawn = (CaseConfig(**case_fields(case, spec, request.design)) for case in drawn)
+    type(generator).drawn = (CaseConfig(**case_fields(case, spec, job.design)) for case in drawn)
 
 
-def _generate(generator: Any, wanted: int, request: Request, made: _Run, watch: Watch, *, boundary: bool) -> None:
+def _generate(generator: Any, wanted: int, job: Generation, made: _Run, watch: Watch, *, boundary: bool) -> None:
     first = getattr(generator, "index", 0)
     for place in range(wanted):
         try:
             case = generator.generate()
             fields = plain(case, len(made.cases))
         except Exception as problem:
-            made.raised.append(failure(problem, watch, request.bounds).trouble)
+            made.raised.append(failure(problem, watch, job.bounds).trouble)
             if made.raised[-1].rule != "plugin-run-failed":
                 raise Failed(made.raised.pop()) from None
             if isinstance(getattr(generator, "index", None), int) and generator.index <= first + place:
                 generator.index = first + place + 1
             continue
         except BaseException as problem:
-            raise failure(problem, watch, request.bounds) from None
+            raise failure(problem, watch, job.bounds) from None
         fields["is_boundary"] = bool(fields.get("is_boundary")) or boundary
         made.size += len(json.dumps(fields))
         if made.size > ANSWER_BYTES // 2:
-            raise Failed(Trouble("plugin-stopped", f"makes cases of more than {made.size >> 20} MiB", request.plugin))
+            raise Failed(Trouble("plugin-stopped", f"makes cases of more than {made.size >> 20} MiB", job.plugin))
         made.cases.append(fields)
     if wanted and not made.cases:
         raise Failed(made.raised[0])

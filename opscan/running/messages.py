@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opscan.model import Spec
+from opscan.model import Case, Spec
 
 PRINTED_MEBIBYTES = 16
 """What a plugin may print before it is stopped."""
@@ -25,11 +25,22 @@ class Bounds:
     mebibytes: int = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A generator to be run. `design`: the spec's YAML value; `count`: cases at most, None for all that ATK makes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every process that runs a plugin is told. `plugin`: its file, absolute and without links."""
 
     plugin: str
+    work: str = ""
+    visible: tuple[str, ...] = ()
+    bounds: Bounds = Bounds()
+    without: tuple[str, ...] = ()
+    """Lines of defence to leave out, for tests of the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation(Job):
+    """A generator to be run. `design`: the spec's YAML value; `count`: cases at most, None for all that ATK makes."""
+
     generator: str
     spec: Spec
     design: Mapping[str, Any]
@@ -39,11 +50,14 @@ class Request:
     """Run no more cases than this, however many ATK makes."""
     boundary: bool = False
     """Also the boundary cases, and invalid values of attributes and scalars."""
-    work: str = ""
-    visible: tuple[str, ...] = ()
-    bounds: Bounds = Bounds()
-    without: tuple[str, ...] = ()
-    """Lines of defence to leave out, for tests of the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracing(Job):
+    """The golden of an executor to be traced on the shapes of cases; the bounds hold for each of them."""
+
+    executor: str
+    cases: tuple[Case, ...]
 
 
 @dataclass(frozen=True, slots=True)
