@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -91,7 +91,21 @@ class _Run:
 
             specs = [file for file in files if isinstance(file, Spec)]
             self._evidence = evidence_by_runs(specs, self._catalog, self._settings)
-        self._classifier.classify_many([question for file in files for question in self._questions(file)])
+        asked = {_path_of(file): self._questions(file) for file in files}
+        self._classifier.classify_many([question for questions in asked.values() for question in questions])
+        if self._settings.run_generators:
+            self._run_goldens(asked)
+
+    def _run_goldens(self, asked: Mapping[Path, Sequence[Question]]) -> None:
+        """Run the goldens that cannot be followed; what goes wrong is reported on the files that need them."""
+        from opscan.running import trace_goldens
+
+        questions = [question for group in asked.values() for question in group if question.golden is not None]
+        faults = trace_goldens(questions, self._classifier, self._settings)
+        for path, group in asked.items():
+            used = {(str(q.golden.source.path), q.case.api_type) for q in group if q.golden is not None}
+            own = [fault for executor in sorted(used) for fault in faults.get(executor, ())]
+            self._findings += from_faults(path.as_posix(), own)
 
     def _questions(self, file: reading.ReadFile) -> list[Question]:
         if isinstance(file, CaseFile):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opscan.config import Settings
-    from opscan.model import Evidence, Spec
+    from opscan.model import Evidence, Fault, Spec
+    from opscan.numerics import Classifier, Question
     from opscan.shapes import Catalog
 
-__all__ = ["evidence_by_runs"]
+__all__ = ["evidence_by_runs", "trace_goldens"]
 
 
 def evidence_by_runs(specs: Sequence[Spec], catalog: Catalog, settings: Settings) -> dict[Path, Evidence]:
@@ -22,3 +23,12 @@ def evidence_by_runs(specs: Sequence[Spec], catalog: Catalog, settings: Settings
     from opscan.running import evidence
 
     return evidence.by_runs(specs, catalog, settings)
+
+
+def trace_goldens(
+    questions: Sequence[Question], classifier: Classifier, settings: Settings
+) -> dict[tuple[str, str], list[Fault]]:
+    """Have goldens answered by running them that could not be followed: see `opscan.running.tracing.trace_goldens`."""
+    from opscan.running import tracing
+
+    return tracing.trace_goldens(questions, classifier, settings)

@@ -11,13 +11,14 @@ import json
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from opscan.numerics.messages import read_frame, write_frame
-from opscan.running.isolation import Isolated, isolate
-from opscan.running.messages import Generation, Job
+from opscan.running.isolation import Isolated, Watch, isolate
+from opscan.running.messages import Generation, Job, Tracing
 
 STANDIN = str(Path(__file__).parent / "standin")
 
@@ -29,10 +30,7 @@ def main() -> NoReturn:
     report = open(os.path.join(os.path.dirname(job.work), "report"), "wb")  # noqa: SIM115  # open to the end
     try:
         # what is imported here need not be found inside, nor be paid from the plugin's time and memory
-        if isinstance(job, Generation):
-            from opscan.running import generators as task
-        else:
-            from opscan.running import goldens as task  # type: ignore[no-redef]
+        run = _task_of(job)
         isolated = _shut_in(job)
     except (ImportError, OSError) as problem:
         _put(answers, "broken", str(getattr(problem, "strerror", None) or problem))
@@ -47,13 +45,25 @@ def main() -> NoReturn:
         _put(answers, "part", list(words))
         watch_time()
 
-    answer = task.run(job, isolated.watch, part)
+    answer = run(isolated.watch, part)
     faulthandler.cancel_dump_traceback_later()
     _put(answers, "answer", answer)
     _LEAVE(0)
 
 
 _LEAVE = os._exit
+
+
+def _task_of(job: Job) -> Callable[[Watch, Callable[..., None]], dict[str, Any]]:
+    if isinstance(job, Generation):
+        from opscan.running import generators
+
+        return partial(generators.run, job)
+    if not isinstance(job, Tracing):
+        raise ImportError(f"nothing to do for a {type(job).__name__}")
+    from opscan.running import goldens
+
+    return partial(goldens.run, job)
 
 
 def _shut_in(job: Job) -> Isolated:

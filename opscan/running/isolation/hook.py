@@ -52,7 +52,7 @@ class Watch:
         with suppress(ImportError):
             import _posixsubprocess  # multiprocessing starts processes by it, which is no event
 
-            _posixsubprocess.fork_exec = lambda *_: self._deny("start or signal a process")
+            vars(_posixsubprocess)["fork_exec"] = lambda *_: self._deny("start or signal a process")
         sys.addaudithook(self._on_event)
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
