@@ -194,7 +194,7 @@ def run_validate(
 
 def run_cases(path: Path, settings: Settings, count: int | None, output: Path | None) -> int:
     """Write the cases of one spec; 2 where they cannot be drawn."""
-    from opscan.running.casefile import Refused, draw
+    from opscan.generating import Refused, draw
 
     try:
         drawn = draw(path, settings, count)

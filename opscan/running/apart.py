@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import signal
+import site
 import subprocess
 import sys
 import sysconfig
@@ -23,7 +24,7 @@ from typing import IO, Any
 import opscan
 from opscan.data import data_path
 from opscan.numerics.messages import read_frame, write_frame
-from opscan.running.messages import PRINTED_MEBIBYTES, Job, Trouble
+from opscan.running.messages import ANSWER_BYTES, PRINTED_MEBIBYTES, Job, Trouble
 
 STARTING_S = 60.0
 """Starting Python and shutting it in takes a fraction of a second; nothing good takes longer than this."""
@@ -44,6 +45,8 @@ class Ended:
     trouble: Trouble | None = None
     parts: tuple[Any, ...] = ()
     """What came back before."""
+    broken: bool = False
+    """The process could not be shut in, so that the plugin was not run."""
 
 
 def run_apart(job: Job) -> Ended:
@@ -51,9 +54,13 @@ def run_apart(job: Job) -> Ended:
     try:
         # what the plugin left behind in its folder may resist
         with tempfile.TemporaryDirectory(prefix="opscan-", ignore_cleanup_errors=True) as base:
-            return _run(job, os.path.realpath(base))
+            ended = _run(job, os.path.realpath(base))
     except OSError as problem:
         return Ended(None, (), Trouble("plugin-run-failed", f"cannot be run: {problem.strerror or problem}"))
+    if ended.broken and "namespaces" not in job.without:
+        # some systems allow namespaces and then nothing in them; the other lines of defence are enough to go on
+        return run_apart(replace(job, without=(*job.without, "namespaces")))
+    return ended
 
 
 def _run(job: Job, base: str) -> Ended:
@@ -85,6 +92,7 @@ class _Conversation:
     """Threads read the two outputs, so that waiting has a limit and a full pipe blocks nothing."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.begun = False
         self.lines: tuple[str, ...] = ()
         self.late = False
         self.flooded = False
@@ -108,17 +116,19 @@ class _Conversation:
                 return None
             if not isinstance(message, list) or not message:
                 return None
-            if message[0] == "ready":
+            if message[0] == "ready" and not self.begun:
+                self.begun = True
                 self.lines = tuple(str(line) for line in message[1])
                 deadline = time.monotonic() + job.bounds.seconds + GRACE_S
-            elif message[0] == "part" and len(message) == 2:
+            elif message[0] == "part" and len(message) == 2 and len(self.parts) < job.parts:
                 self.parts.append(message[1])
                 deadline = time.monotonic() + job.bounds.seconds + GRACE_S
             elif message[0] == "answer" and len(message) == 2 and isinstance(message[1], dict):
                 return Ended(message[1], self.lines, parts=tuple(self.parts))
             else:
-                reason = str(message[1])[:200] if message[0] == "broken" and len(message) == 2 else "no sensible answer"
-                return Ended(None, self.lines, Trouble("plugin-run-failed", f"cannot be shut in: {reason}"))
+                broken = message[0] == "broken" and not self.begun
+                reason = f"cannot be shut in: {str(message[-1])[:200]}" if broken else "gives no sensible answer"
+                return Ended(None, self.lines, Trouble("plugin-run-failed", reason), broken=broken)
 
     def last_printed(self) -> str:
         """The last line that was printed, for a process that died without a reason."""
@@ -129,7 +139,7 @@ class _Conversation:
     def _read_answers(self, stream: IO[bytes]) -> None:
         with suppress(OSError, EOFError, ValueError, RecursionError), stream:
             while True:
-                self._events.put(json.loads(read_frame(stream)))
+                self._events.put(json.loads(read_frame(stream, ANSWER_BYTES)))
         self._events.put(None)
 
     def _read_prints(self, stream: IO[bytes], process: subprocess.Popen[bytes]) -> None:
@@ -156,7 +166,7 @@ def _cause(process: subprocess.Popen[bytes], talk: _Conversation, job: Job, base
             stack, line = found.group(1), int(found.group(2))
             break
     rule, what = "plugin-stopped", _how_it_ended(process.returncode or 0, talk, job, report)
-    if not talk.lines and not talk.flooded:
+    if not talk.begun and not talk.flooded:
         rule, what = "plugin-run-failed", f"cannot be run: its process {what} before it began"
         last = talk.last_printed()
         what += f": {last}" if last else ""
@@ -167,7 +177,7 @@ def _how_it_ended(code: int, talk: _Conversation, job: Job, report: str) -> str:
     if talk.flooded:
         return f"prints more than {PRINTED_MEBIBYTES} MiB"
     if talk.late or report.startswith("Timeout"):
-        return f"runs longer than {job.bounds.seconds:g} s" if talk.lines else "took too long to start"
+        return f"runs longer than {job.bounds.seconds:g} s" if talk.begun else "took too long to start"
     fatal = _FATAL.match(report)
     if fatal:
         return f"crashes ({fatal.group(1)})"
@@ -220,7 +230,8 @@ def _environment(work: str) -> dict[str, str]:
 
 def _packages() -> list[str]:
     """The folders of the standard library and of installed packages, in the order in which Python searches them."""
-    own = {os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values())}
+    folders = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), site.getusersitepackages())
+    own = {os.path.realpath(place) for place in folders}
     return [
         place
         for place in sys.path

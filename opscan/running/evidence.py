@@ -148,6 +148,9 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
         return replace(read, faults=(*read.faults, *ran.faults))
     step = max(len(ran.cases) / cases, 1)
     kept = [ran.cases[int(place * step)] for place in range(min(cases, len(ran.cases)))]
+    notes = list(ran.notes)
+    if ran.counted > CEILING:
+        notes.append(f"the first {CEILING} of {ran.counted} cases were run")
     # the text shows that nothing varies: then one case is as good as all
     complete = read.source == "generator-static" and read.complete
     return Evidence(
@@ -155,7 +158,7 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
         tuple(replace(case, index=place) for place, case in enumerate(kept)),
         True,
         complete,
-        "; ".join(ran.notes),
+        "; ".join(notes),
         links.generator.source.path,
         ran.faults,
     )

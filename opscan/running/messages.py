@@ -14,7 +14,8 @@ from opscan.model import Case, Spec
 
 PRINTED_MEBIBYTES = 16
 """What a plugin may print before it is stopped."""
-ANSWER_BYTES = 128 << 20
+ANSWER_BYTES = 64 << 20
+"""The longest answer that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Job:
     bounds: Bounds = Bounds()
     without: tuple[str, ...] = ()
     """Lines of defence to leave out, for tests of the others."""
+
+    @property
+    def parts(self) -> int:
+        """In how many parts the answer may come; each of them has the time that the bounds give."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +64,10 @@ class Tracing(Job):
 
     executor: str
     cases: tuple[Case, ...]
+
+    @property
+    def parts(self) -> int:
+        return len(self.cases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,10 +219,7 @@ def test_a_golden_that_goes_by_the_number_of_its_case_is_never_sure(tmp_path: Pa
 
 # -- through the sandbox ----------------------------------------------------------------------------------------------
 
-PLUGIN = (
-    HEAD
-    + """
-import types
+GENERATOR = """
 from atk.case_generator.generator.base_generator import CaseGenerator
 from atk.case_generator.generator.generate_types import GENERATOR_REGISTRY
 
@@ -233,6 +230,9 @@ class Same(CaseGenerator):
         case_config.inputs[1].shape = [1] + case_config.inputs[0].shape[1:]
         case_config.inputs[1].dtype = case_config.inputs[0].dtype
         return case_config
+"""
+EXECUTOR = """
+import types
 
 
 @register("golden_g")
@@ -240,20 +240,17 @@ class Golden(BaseApi):
     def __call__(self, input_data, with_output=False):
         kept = types.SimpleNamespace(x=input_data.kwargs["input"])
 """
-)
 
 
-def audited(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch, *, run: bool = True) -> Audit:
+def audited(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> Audit:
     monkeypatch.setenv("OPSCAN_CACHE", "off")
-    lay_out(folder, PLUGIN + body, api_type="golden_g", backward="true", name="unheard_of")
-    return audit_paths([folder / "torch.add.yaml"], Settings(run_generators=run, run_seconds=10.0)).audit
+    lay_out(folder, GENERATOR, api_type="golden_g", backward="true", name="unheard_of", dtype_numbers="1")
+    (folder / "executor_g.py").write_text(HEAD + EXECUTOR + body, encoding="utf-8")
+    return audit_paths([folder / "torch.add.yaml"], Settings(run_generators=True)).audit
 
 
 def test_a_golden_that_is_run_is_the_basis_of_a_safe_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body = '        return kept.x + input_data.kwargs["other"]\n'
-    read = audited(tmp_path / "c", body, monkeypatch, run=False)
-    assert read.files[0].status == "unknown"
-    ran = audited(tmp_path / "c", body, monkeypatch)
+    ran = audited(tmp_path / "c", '        return kept.x + input_data.kwargs["other"]\n', monkeypatch)
     assert ran.files[0].basis == "plugin"
     (finding,) = [f for f in ran.findings if f.name == "standard-too-strict"]
     assert finding.fix == "safe"
@@ -262,6 +259,6 @@ def test_a_golden_that_is_run_is_the_basis_of_a_safe_edit(tmp_path: Path, monkey
 def test_a_golden_that_misbehaves_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = audited(tmp_path / "c", "        import sys\n        sys.exit(4)\n", monkeypatch)
     (finding,) = [f for f in ran.findings if f.name == "plugin-stopped"]
-    assert "generate_g.py:" in finding.message
+    assert "executor_g.py:" in finding.message
     assert "calls sys.exit(4)" in finding.message
     assert ran.files[0].status == "unknown"

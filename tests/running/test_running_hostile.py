@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from running_builders import PRELUDE, Section, lay_out, read_sections
 
+from opscan.running import apart
+from opscan.running.apart import Ended
 from opscan.running.evidence import Ran, run_generator
-from opscan.running.messages import Bounds
+from opscan.running.messages import Bounds, Job
 
 LINUX = sys.platform.startswith("linux")
 SECTIONS = read_sections("hostile_plugins.txt")
@@ -110,3 +112,40 @@ def test_nothing_of_the_user_is_in_the_environment(tmp_path: Path, monkeypatch: 
     assert not {name for name in names if name.endswith("_proxy")}
     assert files == []
     assert at_home
+
+
+def test_a_system_that_breaks_in_a_namespace_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def run_once(job: Job, base: str) -> Ended:
+        seen.append(job.without)
+        return Ended(None, broken=True) if len(seen) == 1 else honest(job, base)
+
+    honest = apart._run
+    monkeypatch.setattr(apart, "_run", run_once)
+    ran = run(Section("", PRELUDE + "        return case_config\n", {}), tmp_path / "plugin")
+    assert seen == [(), ("namespaces",)]
+    assert len(ran.cases) == 8
+    assert "namespaces" not in ran.lines
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"\x00\x00\x00\x02{}", b"\xff\xff\xff\xff", b'\x00\x00\x00\x0b["answer",1]', b'\x00\x00\x00\x0d["answer",{}]'],
+)
+def test_an_answer_that_makes_no_sense_is_a_finding(answer: bytes, tmp_path: Path) -> None:
+    """A plugin may find the pipe to opscan and write in it."""
+    source = (
+        PRELUDE
+        + f"""\
+        for number in range(3, 20):
+            try:
+                os.write(number, {answer!r})
+            except OSError:
+                pass
+        os._exit(0)
+"""
+    )
+    ran = run(Section("", source, {}), tmp_path / "plugin")
+    assert ran.failed
+    assert ran.faults[0].rule in ("plugin-run-failed", "plugin-stopped")

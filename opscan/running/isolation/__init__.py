@@ -41,15 +41,16 @@ def isolate(
     With namespaces the process forks: the one that returns is the first of its own namespace. `without`: lines to
     leave out, for tests of the others. Raises OSError where a line failed half-way.
     """
+    from opscan.running.isolation.limits import private_bytes, set_limits
+
     lines = []
+    taken = private_bytes()  # inside there may be nothing to tell it
     if LINUX and "namespaces" not in without and _enter_namespaces(folder, work, visible):
         lines.append("namespaces")
     os.chdir(work)
     tempfile.tempdir = work
-    if "limits" not in without:
-        from opscan.running.isolation.limits import set_limits
-
-        lines += ["limits"] if set_limits(seconds, mebibytes) else []
+    if "limits" not in without and set_limits(seconds, taken, mebibytes):
+        lines.append("limits")
     watch = Watch(folder, work)
     if LINUX:
         lines += _drop_and_refuse([*visible, folder], work, without)
@@ -62,9 +63,7 @@ def isolate(
 def _enter_namespaces(folder: str, work: str, visible: Sequence[str]) -> bool:
     from opscan.running.isolation import namespaces
 
-    try:
-        namespaces.leave_the_rest()
-    except OSError:
+    if not namespaces.leave_the_rest():
         return False
     namespaces.become_first()
     root = os.path.join(os.path.dirname(work), "root")

@@ -10,8 +10,11 @@ FILE_BYTES = 16 << 20
 OPEN_FILES = 128
 
 
-def set_limits(seconds: float, mebibytes: int) -> bool:
-    """Bound this process from here on; False where the system has no such limits."""
+def set_limits(seconds: float, taken: int | None, mebibytes: int) -> bool:
+    """Bound this process from here on; False where the system has no such limits.
+
+    `taken`: its private bytes, beyond which it may have `mebibytes`; None where they are not known.
+    """
     try:
         import resource
     except ImportError:
@@ -25,9 +28,8 @@ def set_limits(seconds: float, mebibytes: int) -> bool:
     }
     if not LINUX:  # there it would count threads too, and the filter of system calls knows processes from threads
         wanted["RLIMIT_NPROC"] = 0
-    data = _private_bytes()
-    if data is not None:
-        wanted["RLIMIT_DATA"] = data + (mebibytes << 20)
+    if taken is not None:
+        wanted["RLIMIT_DATA"] = taken + (mebibytes << 20)
     for name, limit in wanted.items():
         kind = getattr(resource, name, None)
         if kind is None:
@@ -39,7 +41,7 @@ def set_limits(seconds: float, mebibytes: int) -> bool:
     return True
 
 
-def _private_bytes() -> int | None:
+def private_bytes() -> int | None:
     """What this process has already; the address space would be no measure, for libraries alone take most of it."""
     with (
         suppress(OSError, StopIteration, ValueError),

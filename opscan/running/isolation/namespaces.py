@@ -33,13 +33,20 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-def leave_the_rest() -> None:
-    """Enter namespaces of one's own: user, network, processes, mounts, names. Raises OSError where that is refused."""
+def leave_the_rest() -> bool:
+    """Enter namespaces of one's own: user, network, processes, mounts, names. False where that is not allowed.
+
+    Raises OSError where it is allowed and then does not work; the process is then to be given up.
+    """
     user, group = os.getuid(), os.getgid()
-    call("unshare", _NEWUSER | _NEWNET | _NEWNS | _NEWPID | _NEWIPC | _NEWUTS)
+    try:
+        call("unshare", _NEWUSER | _NEWNET | _NEWNS | _NEWPID | _NEWIPC | _NEWUTS)
+    except OSError:
+        return False
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+    return True
 
 
 def become_first() -> None:

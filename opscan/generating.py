@@ -11,6 +11,7 @@ from typing import Any
 
 from opscan import reading
 from opscan.config import Settings
+from opscan.judging import from_faults
 from opscan.model import Fault, Source, Spec, Unread
 from opscan.running.evidence import design_of, run_generator
 from opscan.running.messages import Bounds
@@ -75,8 +76,6 @@ def _spec(path: Path) -> Spec:
 
 
 def _is_error(fault: Fault) -> bool:
-    from opscan.judging import from_faults
-
     return from_faults("", [fault])[0].severity == "error"
 
 
