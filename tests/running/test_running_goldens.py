@@ -26,6 +26,7 @@ from opscan.model import Audit, Case, Classification
 from opscan.numerics.classify import classify_golden
 from opscan.running import goldens
 from opscan.running.child import STANDIN
+from opscan.running.guards import note_backward
 from opscan.running.isolation import Watch
 from opscan.running.loading import Failed
 from opscan.running.messages import Tracing
@@ -85,7 +86,7 @@ def called(code: str, case: Case, folder: Path) -> Classification:
     ends: list[Failed] = []
     sys.modules.pop("executor_sample", None)
     executor = goldens._find(job, watch)
-    goldens._patch_backward()
+    note_backward()
     known = classify_golden(goldens._golden(executor, job, case, watch, ends), case)
     assert not ends
     return known
@@ -195,6 +196,16 @@ ESCAPES = [
             OpsDataset.seed_everything()
             return input_data.kwargs["x"]"""),
     ("random numbers of numpy", 'return input_data.kwargs["x"] * float(np.random.rand())'),
+    (
+        "another thread",
+        """
+        import threading
+        kept = input_data.kwargs["x"].clone()
+        worker = threading.Thread(target=lambda: kept.add_(input_data.kwargs["y"].detach()))
+        worker.start()
+        worker.join()
+        return kept""",
+    ),
     ("something else", "return 'text'"),
 ]  # fmt: skip
 
