@@ -140,6 +140,62 @@ def test_the_design_and_the_configuration_objects_are_there(tmp_path: Path) -> N
     assert [member.values for member in members] == [1, 2]
 
 
+DEVICE = """\
+import copy
+import torch_npu
+from atk.common.log import Logger
+from atk.common.utils import torch_load_safe
+from atk.configs.dataset_config import InputDataset
+from atk.configs.nodetype_config import NodeType
+from atk.configs.results_config import AccuracyConfig, TaskResult
+from atk.tasks.api_execute import register
+from atk.tasks.api_execute.aclnn_base_api import AclnnBaseApi
+from atk.tasks.api_execute.base_api import BaseApi
+from atk.tasks.api_execute.function_api import FunctionApi
+from atk.tasks.backends.lib_interface.acl_wrapper import AclFormat, AclTensorStruct
+from atk.tasks.dataset.base_dataset import OpsDataset
+from atk.tasks.post_process import ACCURACY_REGISTRY
+from atk.tasks.post_process.base_compare import BaseAccuracyCompare
+from atk.tasks.post_process.double_benchmark_compare import DoubleBenchmarkAccuracyCompare
+from atk.case_generator.generator.generate_types import GENERATOR_REGISTRY
+from atk.case_generator.generator.generate_types.default import DefaultGenerator
+
+logging = Logger().get_logger()
+
+
+@register("executor_g")
+class Executor(BaseApi):
+    formats = {"NCHW": AclFormat.ACL_FORMAT_NCHW}
+
+    def get_format(self, input_data: InputDataset, index=None, name=None):
+        return AclFormat.ACL_FORMAT_ND
+
+
+@register("aclnn_g")
+class Kernel(AclnnBaseApi):
+    def after_call(self, output_packages):
+        return torch_npu.npu_format_cast(output_packages[0], 2)
+
+
+@ACCURACY_REGISTRY.register("own")
+class Compare(DoubleBenchmarkAccuracyCompare):
+    pass
+
+
+@GENERATOR_REGISTRY.register("g")
+class Generator(DefaultGenerator):
+    def after_case_config(self, case_config):
+        logging.info("a case")
+        other = copy.deepcopy(case_config)
+        assert other == case_config and len({other, case_config}) == 1
+        return other
+"""
+
+
+def test_what_executors_import_can_be_imported(tmp_path: Path) -> None:
+    assert len(made(tmp_path / "plugin", DEVICE).cases) == 8
+
+
 def test_some_cases_that_raise_are_left_out_and_told(tmp_path: Path) -> None:
     source = (
         PRELUDE

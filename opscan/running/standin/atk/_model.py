@@ -38,7 +38,8 @@ class Model:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.model_dump() == other.model_dump()
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)

@@ -1,7 +1,8 @@
-"""Names of the device's libraries: they can be imported, mentioned and inherited from, but not used."""
+"""Names that only tasks on a device need: they can be imported, mentioned and inherited from, but not used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -22,3 +23,14 @@ class _Absent(type):
 def absent(name: str) -> Any:
     """A class that stands for something that is not here."""
     return _Absent(name, (), {})
+
+
+def every_name(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names are all absent."""
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent(f"{module.rpartition('.')[2]}.{name}")
+
+    return get

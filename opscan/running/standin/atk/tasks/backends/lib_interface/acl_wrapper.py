@@ -1,13 +1,5 @@
 """Types and functions of the ACL library. Plugins import them for executors of the device, which are never run here."""
 
-from __future__ import annotations
+from ._absent import every_name
 
-from typing import Any
-
-from ._absent import absent
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return absent(name)
+__getattr__ = every_name(__name__)
