@@ -74,7 +74,7 @@ def _create(job: Generation, watch: Watch) -> Any:
     if not isinstance(cls, type):
         message = f"registers no generator `{job.generator}` when it is run"
         raise Failed(Trouble("plugin-run-failed", message, job.plugin))
-    CaseGenerator.case_numbers = count_cases(job.spec)
+    CaseGenerator.case_numbers = job.count or count_cases(job.spec)
     try:
         return cls(design_from(job.design))
     except BaseException as problem:

@@ -333,6 +333,8 @@ def test_the_seed_decides(tmp_path: Path) -> None:
     path = spec.source.path
     first, again, other = (drawn(path, "--run-generators", "--seed", seed) for seed in (5, 5, 6))
     assert first == again != other
+    assert len(first) == 8
+    assert len(drawn(path, "--run-generators", "--count", 11)) == 11
 
 
 def test_all_that_atk_makes(tmp_path: Path) -> None:
