@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,26 @@ class _Run:
 
     def foresee(self, files: Sequence[reading.ReadFile]) -> None:
         """Find the shapes of every file and classify all cases at once, so that several processes have work."""
-        self._classifier.classify_many([question for file in files for question in self._questions(file)])
+        if self._settings.run_generators:
+            from opscan.running import evidence_by_runs
+
+            specs = [file for file in files if isinstance(file, Spec)]
+            self._evidence = evidence_by_runs(specs, self._catalog, self._settings)
+        asked = {_path_of(file): self._questions(file) for file in files}
+        self._classifier.classify_many([question for questions in asked.values() for question in questions])
+        if self._settings.run_generators:
+            self._run_goldens(asked)
+
+    def _run_goldens(self, asked: Mapping[Path, Sequence[Question]]) -> None:
+        """Run the goldens that cannot be followed; what goes wrong is reported on the files that need them."""
+        from opscan.running import trace_goldens
+
+        questions = [question for group in asked.values() for question in group if question.golden is not None]
+        faults = trace_goldens(questions, self._classifier, self._settings)
+        for path, group in asked.items():
+            used = {(str(q.golden.source.path), q.case.api_type) for q in group if q.golden is not None}
+            own = [fault for executor in sorted(used) for fault in faults.get(executor, ())]
+            self._findings += from_faults(path.as_posix(), own)
 
     def _questions(self, file: reading.ReadFile) -> list[Question]:
         if isinstance(file, CaseFile):
@@ -96,7 +115,9 @@ class _Run:
             return []
         from opscan.judging.specs import foreign_name
 
-        evidence = self._evidence[file.source.path] = self._gather(file)
+        if file.source.path not in self._evidence:
+            self._evidence[file.source.path] = self._gather(file)
+        evidence = self._evidence[file.source.path]
         executor = self._catalog.links(file).executor
         if executor is None and foreign_name(file) is not None:
             return []

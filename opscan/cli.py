@@ -1,4 +1,4 @@
-"""The command line: `opscan audit`, `fix`, `explain`, `validate`, `catalog`, `rules`, `rule`.
+"""The command line: `opscan audit`, `fix`, `explain`, `validate`, `cases`, `catalog`, `rules`, `rule`.
 
 Only what every command needs is imported here; torch, Jinja2 and the rest come in where they are used.
 """
@@ -77,6 +77,7 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
 @click.option("--write-baseline", is_flag=True, help="Make today's findings the baseline.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
+@click.option("--run-generators", is_flag=True, help="Run the code of generator plugins, each shut in by itself.")
 def audit(
     paths: tuple[Path, ...],
     fail_on: str | None,
@@ -89,13 +90,22 @@ def audit(
     baseline: Path | None,
     write_baseline: bool,
     jobs: int | None,
+    run_generators: bool,
 ) -> int:
     """Say what is wrong with the standards in these specs and cases."""
     from opscan.commands import run_audit
 
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
+    settings = _settings(
+        paths,
+        fail_on=fail_on,
+        atk_version=atk_version,
+        select=select,
+        ignore=ignore,
+        jobs=jobs,
+        run_generators=run_generators or None,
+    )
     return run_audit(paths, settings, form, output, per_case=per_case, baseline=baseline, write_baseline=write_baseline)
 
 
@@ -104,6 +114,7 @@ def audit(
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
+@click.option("--run-generators", is_flag=True, help="Run the code of generator plugins, each shut in by itself.")
 def fix(
     paths: tuple[Path, ...],
     fail_on: str | None,
@@ -113,11 +124,20 @@ def fix(
     write: bool,
     unsafe: bool,
     jobs: int | None,
+    run_generators: bool,
 ) -> int:
     """Show the edits as a diff that `git apply` accepts; --write applies them."""
     from opscan.commands import run_fix
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
+    settings = _settings(
+        paths,
+        fail_on=fail_on,
+        atk_version=atk_version,
+        select=select,
+        ignore=ignore,
+        jobs=jobs,
+        run_generators=run_generators or None,
+    )
     return run_fix(paths, settings, write=write, unsafe=unsafe)
 
 
@@ -232,6 +252,21 @@ def catalog_check(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, 
     from opscan.cataloguing import check
 
     return check(names, folders, jobs=jobs, calls=calls, seed=seed)
+
+
+@cli.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option(
+    "--count", type=click.IntRange(min=1), metavar="N", help="Regular cases; as many as ATK makes by default."
+)
+@click.option("--seed", type=int, metavar="S", help="What the cases are drawn by.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write the cases to a file.")
+@click.option("--run-generators", is_flag=True, help="Run the code of the spec's generator plugin, shut in by itself.")
+def cases(spec: Path, count: int | None, seed: int | None, output: Path | None, run_generators: bool) -> int:
+    """Draw the cases of one SPEC as `atk case` would, and write them as a case file."""
+    from opscan.commands import run_cases
+
+    return run_cases(spec, _settings((spec,), seed=seed, run_generators=run_generators or None), count, output)
 
 
 @cli.command()

@@ -192,6 +192,22 @@ def run_validate(
     return int(any(confirmation.verdict == "refuted" for confirmation in confirmations))
 
 
+def run_cases(path: Path, settings: Settings, count: int | None, output: Path | None) -> int:
+    """Write the cases of one spec; 2 where they cannot be drawn."""
+    from opscan.generating import Refused, draw
+
+    try:
+        drawn = draw(path, settings, count)
+    except Refused as problem:
+        raise Failure(str(problem)) from None
+    for note in drawn.notes:
+        click.echo(f"note: {note}", err=True)
+    _put(drawn.text(), output)
+    if output is not None:
+        click.echo(f"{len(drawn.fields)} cases in {output}", err=True)
+    return 0
+
+
 def list_rules() -> str:
     """One line per rule: id, name, severity, summary."""
     from opscan.judging.rules import load_rule, rule_names

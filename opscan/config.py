@@ -20,6 +20,8 @@ class Settings:
 
     `jobs`: processes that trace operators at once, 0 for as many as the work is worth; one trace may take
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
+    `run_generators`: the code of generator plugins may be run, which only the command line can say; of the cases that a
+    run makes, `run_cases` are judged, and it may take `run_seconds` and `run_mebibytes`.
     """
 
     atk_version: str = ATK_VERSION
@@ -33,6 +35,10 @@ class Settings:
     jobs: int = 0
     trace_seconds: float = 20.0
     trace_mebibytes: int = 2048
+    run_generators: bool = False
+    run_cases: int = 200
+    run_seconds: float = 30.0
+    run_mebibytes: int = 1024
 
 
 def load_settings(start: Path, **overrides: Any) -> Settings:
@@ -71,10 +77,13 @@ def _read_section(path: Path) -> dict[str, Any]:
 
 
 def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
-    known = {field.name.replace("_", "-"): field.name for field in fields(Settings)}
+    known = {field.name.replace("_", "-"): field.name for field in fields(Settings) if field.name not in _SPOKEN}
     values: dict[str, Any] = {}
     for key, value in section.items():
         name = known.get(key, key if key in known.values() else None)
+        if key.replace("-", "_") in _SPOKEN:
+            raise ConfigError(f"{path}: [tool.opscan] {key} can only be given on the command line (--{key}): a file "
+                              "that lies beside plugins must not be able to have them run")  # fmt: skip
         if name is None:
             raise ConfigError(f"{path}: [tool.opscan] has no setting {key!r}; known: {', '.join(known)}")
         present = getattr(settings, name)
@@ -95,5 +104,14 @@ def _fitted(value: Any, wanted: type) -> Any:
     return float(value) if wanted is float and type(value) is int else value
 
 
-_LEAST: dict[str, Any] = {"jobs": 0, "trace_seconds": 0.1, "trace_mebibytes": 64}
+_SPOKEN = frozenset({"run_generators"})
+"""Settings that no file can set."""
+_LEAST: dict[str, Any] = {
+    "jobs": 0,
+    "trace_seconds": 0.1,
+    "trace_mebibytes": 64,
+    "run_cases": 1,
+    "run_seconds": 0.1,
+    "run_mebibytes": 64,
+}
 _NAMES = {tuple: "list", str: "string", float: "number", int: "whole number"}

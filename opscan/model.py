@@ -88,6 +88,10 @@ class SpecInput:
     align_32b: bool | None = None
     outlier_values: tuple[float, float] | None = None
     span: Span | None = None
+    invalid: Choices | None = None
+    """`ranges.invalid`; None where the spec leaves it out and ATK's default applies."""
+    valid_weights: float = 0.95
+    """How often a value comes from `ranges` and not from `invalid`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class Spec:
     method_inputs: tuple[SpecInput, ...] = ()
     dtype_numbers: int = 700
     extra_numbers: int | str = 0
+    shape_distributions: tuple[tuple[float, float], ...] | None = None
+    """Pairs of elements and the share of cases with at least so many; None where ATK's default applies."""
     spans: Mapping[KeyPath, Span] = field(default_factory=dict)
     """The span of every value by key path."""
     key_spans: Mapping[KeyPath, Span] = field(default_factory=dict)

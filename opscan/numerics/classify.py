@@ -9,7 +9,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
@@ -19,6 +19,9 @@ from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
 from opscan.numerics.operators import NotFollowed, Operator, resolve
+
+if TYPE_CHECKING:
+    from opscan.numerics.goldens import Golden
 
 REAL_ELEMENTS = 1 << 20
 """Largest number of input elements for which an operator that needs data runs on real CPU tensors."""
@@ -73,6 +76,11 @@ def _read(case: Case, plugin: Plugin) -> Classification:
     golden = golden_of(plugin, case.api_type, case)
     if isinstance(golden, str):
         return Classification((), "none", golden)
+    return classify_golden(golden, case)
+
+
+def classify_golden(golden: Golden, case: Case) -> Classification:
+    """The class of every compared tensor of a case whose golden is code."""
     try:
         known = _trace(golden, bind(case, ()), replace(case, outputs=None), "plugin")
     except Unbindable as problem:

@@ -71,6 +71,10 @@ class Classifier:
 
         return shared_workers(self._limits).answer(questions)
 
+    def take(self, question: Question, known: Classification) -> None:
+        """Have `known` for an answer, in this run only."""
+        self._known[_key(question)] = known
+
     def close(self) -> None:
         if self._store is not None:
             self._store.close()

@@ -64,11 +64,11 @@ def write_frame(stream: IO[bytes], payload: bytes) -> None:
     stream.flush()
 
 
-def read_frame(stream: IO[bytes]) -> bytes:
-    """The payload of the next frame. Raises EOFError at the end, within a frame, and for a length that none has."""
+def read_frame(stream: IO[bytes], longest: int = _LONGEST) -> bytes:
+    """The payload of the next frame. Raises EOFError at the end, within a frame, and for one that is too long."""
     head = stream.read(_LENGTH_BYTES)
     length = int.from_bytes(head, "big")
-    if len(head) < _LENGTH_BYTES or length > _LONGEST:
+    if len(head) < _LENGTH_BYTES or length > longest:
         raise EOFError
     payload = stream.read(length)
     if len(payload) < length:

@@ -65,6 +65,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """The bits of `tensor`; a tensor that no call has made is a constant."""
         return self._bits.get(_storage(tensor), CONST)
 
+    def knows(self, tensor: Any) -> bool:
+        """Whether `tensor` was seeded, or a call of this trace has made it."""
+        return _storage(tensor) in self._bits
+
     def spread_of(self, tensor: Any) -> int:
         """Whether the shape of `tensor` follows from values: see `Facts`."""
         return self._facts.get(_storage(tensor), NOTHING).spread

@@ -72,6 +72,14 @@ def read_cases(source: Source) -> CaseFile | Fault | None:
     return CaseFile(source, tuple(cases), tuple(faults))
 
 
+def case_from(index: int, entry: Any) -> Case | str:
+    """The case of one entry of a case file's list, or why it is none."""
+    try:
+        return _case(index, entry)
+    except _Unusable as error:
+        return str(error)
+
+
 def looks_like_cases(text: str) -> bool:
     """Whether a text that is no JSON was meant as a case file."""
     return _LOOKS_LIKE_CASES.match(text) is not None and _CASE_KEYS.search(text[:_NEAR_START]) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opscan.model import Choices, KeyPath, Source, Spec, SpecInput
@@ -45,6 +46,7 @@ def read_spec(source: Source, tree: Tree) -> Spec:
         method_inputs=_inputs(tree, ("method_inputs",), value.get("method_inputs")),
         dtype_numbers=_count(value.get("dtype_numbers"), 700),
         extra_numbers="all" if value.get("extra_numbers") == "all" else _count(value.get("extra_numbers"), 0),
+        shape_distributions=_quotas(value.get("shape_distributions")),
         spans=tree.spans,
         key_spans=tree.key_spans,
         faults=tree.faults + tuple(checking.faults),
@@ -68,7 +70,7 @@ def _input(tree: Tree, path: KeyPath, value: Mapping[Any, Any]) -> SpecInput:
         required=_flag(value.get("required"), True),
         backward=_flag(value.get("backward"), True),
         dtypes=_choices(value.get("dtypes")),
-        ranges=_choices(ranges.get("valid")),
+        ranges=_ranges(ranges.get("valid")),
         dim_numbers=_choices(shapes.get("dim_numbers")),
         dim_values=tuple(_choices(axis) for axis in axes),
         max_length=_whole(shapes.get("max_length")),
@@ -77,6 +79,8 @@ def _input(tree: Tree, path: KeyPath, value: Mapping[Any, Any]) -> SpecInput:
         align_32b=align if isinstance(align, bool) else None,
         outlier_values=_pair(outliers),
         span=tree.spans.get(path),
+        invalid=None if ranges.get("invalid") is None else _choices(ranges["invalid"]),
+        valid_weights=_share(ranges.get("valid_weights"), 0.95),
     )
 
 
@@ -90,6 +94,30 @@ def _choices(value: Any) -> Choices:
         return Choices()
     usable = isinstance(weights, list) and len(weights) == len(values) and all(_is_number(w) for w in weights)
     return Choices(tuple(values), tuple(float(weight) for weight in weights) if usable and weights else ())
+
+
+def _ranges(value: Any) -> Choices:
+    """`ranges.valid`: a value for which `random_types` names a normal distribution is replaced by that."""
+    choices = _choices(value)
+    kinds = _mapping(value).get("random_types")
+    if not isinstance(kinds, list) or len(kinds) != len(choices.values):
+        return choices
+    drawn = zip(choices.values, map(_mapping, kinds), strict=True)
+    return replace(choices, values=tuple(_normal(kind) if kind.get("name") == "nd" else v for v, kind in drawn))
+
+
+def _normal(kind: Mapping[Any, Any]) -> dict[str, Any]:
+    """ATK's normal distribution, with its defaults for what is left out."""
+    return {"name": "nd", "mean": kind.get("mean") or [-100, 100], "std": kind.get("std") or [1, 25]}
+
+
+def _quotas(value: Any) -> tuple[tuple[float, float], ...] | None:
+    pairs = [_pair(item) for item in value] if isinstance(value, list) else [None]
+    return None if None in pairs else tuple(pair for pair in pairs if pair is not None)
+
+
+def _share(value: Any, default: float) -> float:
+    return float(value) if _is_number(value) and 0 <= value <= 1 else default
 
 
 def _mapping(value: Any) -> Mapping[Any, Any]:

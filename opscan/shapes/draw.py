@@ -113,7 +113,7 @@ def _draw_values(spec_input: SpecInput, dtype: str | None, rng: random.Random) -
     if plain and not spec_input.ranges.values and dtype in {"string", None, "non_param", "torch_dtype"}:
         return None
     ranges = spec_input.ranges if spec_input.ranges.values else Choices(DEFAULT_RANGES[:1] if plain else DEFAULT_RANGES)
-    value = _draw(ranges, rng)
+    value = draw_choice(ranges, rng)
     if spec_input.kind.startswith("attr") and isinstance(value, list | tuple) and len(value) == _PAIR:
         low, high = value
         if type(low) is int and type(high) is int and low <= high:
@@ -141,7 +141,8 @@ def _member_counts(spec_input: SpecInput) -> list[int]:
     return sorted({n for low, high in axes.intervals for n in range(low, min(high, MAX_MEMBERS) + 1)}) or [MAX_MEMBERS]
 
 
-def _draw(choices: Choices, rng: random.Random) -> Any:
+def draw_choice(choices: Choices, rng: random.Random) -> Any:
+    """One of the values, by their weights."""
     return rng.choices(choices.values, usable_weights(choices))[0]
 
 

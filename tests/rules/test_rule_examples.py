@@ -17,6 +17,8 @@ from opscan.judging.rules import RuleError, load_rule, rule_names
 from opscan.numerics import Limits
 from opscan.numerics.workers import Workers
 
+NEED_A_RUN = {"plugin-run-failed", "plugin-stopped", "plugin-refused", "atk-name-missing"}
+
 
 def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
     """Write an example catalog. null: the path is named but not there; {symlink: x}: a link; bytes as they are."""
@@ -34,8 +36,8 @@ def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
     return paths
 
 
-def audit(paths: list[Path]) -> Audited:
-    return audit_paths(paths, Settings())
+def audit(paths: list[Path], name: str = "") -> Audited:
+    return audit_paths(paths, Settings(run_generators=name in NEED_A_RUN))
 
 
 def raised(audited: Audited) -> set[str]:
@@ -56,8 +58,8 @@ def test_bad_raises_and_good_does_not(name: str, tmp_path: Path, monkeypatch: py
         monkeypatch.setenv("OPSCAN_CACHE", "off")
     if name == "audit-failed":
         monkeypatch.setattr(specs, "judge_spec", broken)
-    assert name in raised(audit(lay_out(tmp_path / "bad", rule.bad)))
-    assert name not in raised(audit(lay_out(tmp_path / "good", rule.good)))
+    assert name in raised(audit(lay_out(tmp_path / "bad", rule.bad), name))
+    assert name not in raised(audit(lay_out(tmp_path / "good", rule.good), name))
 
 
 @pytest.mark.parametrize("name", [name for name in rule_names() if load_rule(name).fixes])

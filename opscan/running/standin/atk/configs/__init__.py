@@ -1,0 +1,1 @@
+"""The configuration objects that plugins read and change."""

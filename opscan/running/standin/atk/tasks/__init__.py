@@ -1,0 +1,1 @@
+"""Running of cases."""
