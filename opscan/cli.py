@@ -55,6 +55,7 @@ def _common(command: _Command) -> _Command:
         click.option("--atk-version", metavar="X.Y.Z", help="ATK version whose rules are in effect."),
         click.option("--select", multiple=True, metavar="RULE", help="Only these rules (OPS101, OPS1, or a name)."),
         click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
+        click.option("--profile", metavar="NAME", help="strict, recommended, lenient, or one of your own."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -83,6 +84,7 @@ def audit(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     form: str | None,
     output: Path | None,
     per_case: bool,
@@ -95,7 +97,8 @@ def audit(
 
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common, jobs=jobs)
     return run_audit(paths, settings, form, output, per_case=per_case, baseline=baseline, write_baseline=write_baseline)
 
 
@@ -110,6 +113,7 @@ def fix(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     write: bool,
     unsafe: bool,
     jobs: int | None,
@@ -117,7 +121,8 @@ def fix(
     """Show the edits as a diff that `git apply` accepts; --write applies them."""
     from opscan.commands import run_fix
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore, jobs=jobs)
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common, jobs=jobs)
     return run_fix(paths, settings, write=write, unsafe=unsafe)
 
 
@@ -161,6 +166,7 @@ def validate(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     form: str | None,
     output: Path | None,
     device: str,
@@ -170,7 +176,8 @@ def validate(
     """Run forward and backward on the CPU and on a second device; confirm or refute each class."""
     from opscan.commands import run_validate
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common)
     return run_validate(paths, settings, form, output, device=device, runs=runs, max_cases=max_cases)
 
 
@@ -239,7 +246,7 @@ def rules() -> int:
     """List the rules."""
     from opscan.commands import list_rules
 
-    click.echo(list_rules(), nl=False)
+    click.echo(list_rules(_settings((Path(),))), nl=False)
     return 0
 
 
@@ -249,7 +256,7 @@ def rule(name: str) -> int:
     """Explain one rule, by id or name."""
     from opscan.commands import explain_rule
 
-    click.echo(explain_rule(name), nl=False)
+    click.echo(explain_rule(name, _settings((Path(),))), nl=False)
     return 0
 
 

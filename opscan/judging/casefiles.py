@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from opscan.judging.assignments import compares_values, judged_as
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
 from opscan.judging.safety import draws_nan, is_unsure
@@ -49,8 +50,9 @@ def judge_case_file(
     """The report on a case file: statuses by case, and one problem per kind of finding."""
     pairs = [(case, classify(case)) for case in case_file.cases]
     runnable = [(case, known) for case, known in pairs if known.tensors]
+    judge = replace(judge, scenario=judged_as(scenarios))
     units = [judge_unit([judge_case(case, known, case.acc, judge)], judge) for case, known in runnable]
-    compares = {"accuracy", "small-value"} & set(scenarios)
+    compares = compares_values(scenarios)
     statuses = [status_of(unit) if compares else "ok" for unit in units]
     verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
     report = _report(shown, scenarios, pairs, units, statuses, verdicts)
@@ -106,17 +108,19 @@ def _fold(judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequen
 
 def _merged(standards: Sequence[Any]) -> dict[str, str] | None:
     """Per dtype the loosest standard that any case needs."""
-    from opscan.judging.standards import load_standards
-
     merged: dict[str, str] = {}
-    ladders = load_standards().ladders
     for one in standards:
         for dtype, name in one.items():
-            ladder = ladders.get(dtype, ("value-equal",))
-            known = merged.get(dtype, "value-equal")
-            rank = {step: place for place, step in enumerate(ladder)}
-            merged[dtype] = max(known, name, key=lambda step: rank.get(step, -1))
+            if dtype not in merged or _looseness(name, dtype) > _looseness(merged[dtype], dtype):
+                merged[dtype] = name
     return merged or None
+
+
+def _looseness(name: str, dtype: str) -> tuple[float, float]:
+    from opscan.judging.standards import load_standards
+
+    rule = load_standards().rule(name, dtype)
+    return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)
 
 
 def _reason(status: str, units: Sequence[Unit], statuses: Sequence[str], reasons: Sequence[str]) -> str:
