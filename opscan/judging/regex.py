@@ -164,9 +164,7 @@ class _Parser:
             raise PatternError(start, "a place such as ^ cannot be repeated")
         if bounds[1] is None and _repeats(body):
             inner = self._text[start : self._at]
-            raise PatternError(
-                start, f"{inner} repeats a repetition, which can take for ever; one repetition is enough"
-            )
+            raise PatternError(start, f"{inner} repeats a repetition, which can take for ever; one is enough")
         if self._peek() == "?":  # as few as possible: the same texts match
             self._at += 1
         if self._bounds() is not None:

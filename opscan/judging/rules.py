@@ -78,9 +78,7 @@ def _files(own: tuple[Path, ...]) -> Mapping[str, Path]:
             identifier, _, name = path.stem.partition("-")
             clash = found.get(name) or next((f for f in found.values() if f.stem.startswith(f"{identifier}-")), None)
             if clash is not None:
-                raise StandardsError(
-                    f"{path}:1:1: a rule {clash.stem} is there already ({clash}); give it another name"
-                )
+                raise StandardsError(f"{path}:1:1: {clash} has that id or name already; give this rule another")
             found[name] = path
     return found
 

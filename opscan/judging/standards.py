@@ -267,9 +267,7 @@ def _read_ladders(document: Document, standards: Mapping[str, Standard]) -> dict
             if "*" not in standard.rules and dtype not in standard.rules:
                 raise document.error(where, f"{step} has no thresholds for {dtype}")
             if not writable(standard):
-                raise document.error(
-                    where, f"{step} cannot be recommended: no comparator of ATK applies {standard.passes}"
-                )
+                raise document.error(where, f"no comparator of ATK applies {step} ({standard.passes})")
         found[dtype] = tuple(steps)
     return found
 
