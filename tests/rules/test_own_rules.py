@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -288,6 +287,5 @@ def test_no_pattern_and_no_wildcard_takes_long() -> None:
     match = {"at": "a[*].b[*]", "matches": "^(x|xx|xxx)*y$", "when": [{"at": "a[*].c", "is": 1}]}
     read = read_match(Document(Path("r.yaml"), {}), {"match": match}, "s")
     tree = {"a": [{"b": ["x" * 2000] * 10, "c": 1}] * 20}
-    start = time.process_time()
     assert list(hits(read, tree)) == []
     assert time.process_time() - start < 60
