@@ -11,6 +11,7 @@ from pathlib import Path
 from opscan import reading
 from opscan.config import Settings
 from opscan.judging import Judge, find, from_faults, profiles, rulebook
+from opscan.judging.consistency import unequal_standards
 from opscan.judging.rules import own_rules, rule_id, rule_names
 from opscan.judging.suppressions import suppress
 from opscan.model import (
@@ -25,6 +26,7 @@ from opscan.model import (
     Plugin,
     RunScript,
     Source,
+    Span,
     Spec,
     Unread,
 )
@@ -88,6 +90,7 @@ class _Run:
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
         self._sources: dict[str, Source] = {}
+        self._standards_at: dict[str, Span | None] = {}
 
     def add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
@@ -136,7 +139,7 @@ class _Run:
         elif isinstance(file, CaseFile):
             report, findings = self._cases(file, shown)
         else:
-            report, findings = self._other(file, shown, broken), []
+            report, findings = self._other(file, shown, broken), _of_plugin(file, shown)
         if broken and report.status not in ("not-applicable", "invalid"):
             first = next(finding for finding in faults if finding.severity == "error")
             report = replace(report, status="invalid", reason=first.message)
@@ -159,7 +162,8 @@ class _Run:
             has_golden=links.executor is not None,
             deterministic=_is_deterministic(links.node_files),
         )
-        findings = [*from_faults(shown, evidence.faults), *judged.findings]
+        self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
+        findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
         if judged.proposal is None:
             return judged.report, findings
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
@@ -207,6 +211,7 @@ class _Run:
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""
+        self._findings += unequal_standards(self._reports, self._standards_at)
         by_name = {report.path for report in self._reports if report.basis == "name"}
         selected = [finding for finding in self._findings if _selected(finding.rule, finding.name, self._settings)]
         found = profiles.apply(self._profile, selected, at_most_warnings=by_name)
@@ -214,6 +219,23 @@ class _Run:
         undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
         outcome = suppress(found, self._sources, enabled, undecided)
         return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
+
+
+def _of_plugin(file: reading.ReadFile, shown: str) -> list[Finding]:
+    """What an executor does with gradients; the syntax tree is looked at only where there is one."""
+    if not isinstance(file, Plugin) or not file.executors:
+        return []
+    from opscan.judging.executors import plugin_findings
+
+    return plugin_findings(file, shown)
+
+
+def _of_executor(spec: Spec, shown: str, executor: Plugin | None) -> list[Finding]:
+    if executor is None:
+        return []
+    from opscan.judging.executors import benchmark_findings
+
+    return list(benchmark_findings(spec, shown, executor))
 
 
 def _is_deterministic(node_files: Sequence[NodeFile]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from opscan.judging.assignments import compares_values, judged_as
+from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
 from opscan.judging.safety import draws_nan, is_unsure
@@ -56,7 +57,7 @@ def judge_case_file(
     statuses = [status_of(unit) if compares else "ok" for unit in units]
     verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
     report = _report(shown, scenarios, pairs, units, statuses, verdicts)
-    problems = _problems(shown, units, statuses, report.basis) + _unknowns(shown, pairs)
+    problems = _problems(shown, units, statuses, report.basis) + _ignored(shown, units) + _unknowns(shown, pairs)
     return JudgedCases(report, tuple(problems))
 
 
@@ -182,6 +183,8 @@ def _rule(unit: Unit, status: str) -> str:
         return "no-threshold-row"
     if any(is_vacuous(v, unit.recommendation) for v in decisive):
         return "standard-vacuous"
+    if status == "too-loose" and all(v.effective.name == "quantised" for v in decisive):
+        return "int8-step"
     inadequate = status == "too-strict" and not all(v.exact for v in decisive)
     return "standard-inadequate" if inadequate else _RULES[status]
 
@@ -212,6 +215,8 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
     advice = recommendation_text(largest.recommendation)
     if rule == "standard-too-loose":
         return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
+    if rule == "int8-step":
+        return f"{acc} lets int8 differ by 1: {words}, so bits must agree; write `equal`"
     if rule == "standard-vacuous":
         return f"{acc} passes even an output of zeros: {words}; {advice}"
     if rule == "ambiguous-default":
@@ -221,6 +226,20 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
         return f"ATK compares {dtype} with torch.equal whatever the standard says, but {words}: leave this dtype out"
     rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
     return f"{acc} fails correct kernels{rate}: {words}; {advice}"
+
+
+def _ignored(shown: str, units: Sequence[Unit]) -> list[CaseProblem]:
+    """The cases with keywords that their comparator ignores, grouped by what is written."""
+    grouped: dict[str, list[int]] = {}
+    for unit in units:
+        verdict = unit.verdicts[0]
+        message = ignored_keywords(verdict.case.acc, [v.effective for v in verdict.tensors])
+        if message:
+            grouped.setdefault(message, []).append(verdict.case.index)
+    return [
+        CaseProblem(find("ignored-keyword", shown, message, count=len(same)), tuple(same), tuple(None for _ in same))
+        for message, same in grouped.items()
+    ]
 
 
 def _unknowns(shown: str, pairs: Sequence[tuple[Case, Classification]]) -> list[CaseProblem]:

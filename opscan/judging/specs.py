@@ -8,8 +8,10 @@ from typing import Any
 
 from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
+from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, percent, recommendation_text, told
+from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, is_vacuous, judge_unit
@@ -78,7 +80,8 @@ def judge_spec(  # noqa: PLR0913
     judge = replace(judge, scenario=judged_as(scenarios))
     verdicts = [judge_case(case, known, case.acc, judge) for case, known in runnable]
     findings += comparator_findings(spec, shown, verdicts)
-    judged = _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings)
+    findings += exercised(spec, shown, evidence, verdicts, classify, judge)
+    judged = _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings, judge)
     if deterministic or "determinism" not in scenarios:
         return judged
     return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
@@ -95,7 +98,9 @@ def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding]) -> Judged:
+def _decided(
+    spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding], judge: Judge
+) -> Judged:
     basis = unit.verdicts[0].classification.basis
     tensors = fold(unit.verdicts, unit.statuses, evidence.source)
     compares = compares_values(base.scenarios)
@@ -118,6 +123,7 @@ def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findi
         return Judged(report, tuple(findings))
     fix = fix_label(spec, evidence, unit, basis)
     judged = standard_findings(spec, report, evidence, unit, fix)
+    judged += reservations(spec, report.path, evidence, unit, judge, fix)
     if basis == "name":
         judged = [at_most(finding, "warning") for finding in judged]
     wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
@@ -146,7 +152,9 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
 
     exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
     vacuous = _vacuous(unit)
-    loose = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
+    passed = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
+    steps = [tensor for tensor in passed if set(tensor.effective.values()) == {"quantised"}]
+    loose = [tensor for tensor in passed if tensor not in steps]
     zeros = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name in vacuous]
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
@@ -161,6 +169,9 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if zeros:
         message = f"{written} passes even an output of zeros: {told(zeros, evidence)}; {advice}"
         add("standard-vacuous", message)
+    if steps:
+        copies = told(steps, evidence, copies=True)
+        add("int8-step", f"{written} lets int8 differ by 1: {copies}, so bits must agree; write `equal`")
     if loose:
         label = "unsafe" if fix == "safe" and nan_possible(spec, evidence) else fix
         caveat = _nan_caveat(spec, evidence)

@@ -25,6 +25,7 @@ def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
     paths = [folder]
     for name, content in files:
         path = folder / name
+        path.parent.mkdir(exist_ok=True)
         if content is None:
             paths.append(path)
         elif isinstance(content, dict):
@@ -36,7 +37,8 @@ def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
 
 
 def audit(paths: list[Path]) -> Audited:
-    return audit_paths(paths, Settings())
+    own = paths[0] / "house"
+    return audit_paths(paths, Settings(rules=(own,) if own.is_dir() else ()))
 
 
 def raised(audited: Audited) -> set[str]:
