@@ -78,7 +78,8 @@ def _first(args: Sequence[ast.expr], arguments: Mapping[str | None, ast.expr], n
 
 def _after_reduction(node: ast.expr, call: str) -> str:
     inner = node.func if isinstance(node, ast.Call) else None
-    if isinstance(inner, ast.Attribute) and inner.attr in _REDUCERS:
+    weighted = isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.BinOp)  # by random numbers, perhaps
+    if isinstance(inner, ast.Attribute) and inner.attr in _REDUCERS and not weighted:
         return f"`.{inner.attr}()` before {call} makes the upstream gradient the same number everywhere"
     return ""
 
