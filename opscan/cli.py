@@ -77,6 +77,7 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
 @click.option("--write-baseline", is_flag=True, help="Make today's findings the baseline.")
+@click.option("--export", type=click.Choice(("ttk", "atb", "msprobe")), help="What fits, under another tool's names.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 def audit(
     paths: tuple[Path, ...],
@@ -90,6 +91,7 @@ def audit(
     per_case: bool,
     baseline: Path | None,
     write_baseline: bool,
+    export: str | None,
     jobs: int | None,
 ) -> int:
     """Say what is wrong with the standards in these specs and cases."""
@@ -97,9 +99,20 @@ def audit(
 
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
+    if export is not None and form is not None:
+        raise click.UsageError("--export writes JSON of its own; it does not go with --format")
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
     settings = _settings(paths, **common, jobs=jobs)
-    return run_audit(paths, settings, form, output, per_case=per_case, baseline=baseline, write_baseline=write_baseline)
+    return run_audit(
+        paths,
+        settings,
+        form,
+        output,
+        per_case=per_case,
+        export=export,
+        baseline=baseline,
+        write_baseline=write_baseline,
+    )
 
 
 @cli.command()

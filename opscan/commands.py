@@ -34,14 +34,23 @@ def run_audit(
     output: Path | None,
     *,
     per_case: bool,
+    export: str | None,
     baseline: Path | None,
     write_baseline: bool,
 ) -> int:
-    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline."""
+    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline.
+
+    `export`: the tool under whose names the standards that fit are written, instead of a report.
+    """
     audited = _audit(paths, settings)
     if baseline is not None:
         audited = _without_known(audited, baseline, write_baseline)
-    _emit(audited, form, output, per_case=per_case)
+    if export is None:
+        _emit(audited, form, output, per_case=per_case)
+    else:
+        from opscan.reporting.exports import export as write_export
+
+        _put(write_export(audited.audit, export), output)
     return _exit_code(audited.audit.findings, settings)
 
 

@@ -78,9 +78,11 @@ def _nan_under_equal(
     if copies and all(v.need in ("bits", "either") for v in floating) and nan_possible(spec, evidence):
         name = copies[0].tensor.name
         message = (
-            f"`equal` fails a correct copy that holds NaN in part, which {name} can here: switch has_infnan and nan "
+            f"{name} is compared with torch.equal, which fails a correct copy that holds NaN in part, as it can here"
         )
-        yield find("nan-breaks-equal", shown, f"{message}ranges off", spans=[span], fix="manual")
+        yield find(
+            "nan-breaks-equal", shown, f"{message}: switch has_infnan and nan ranges off", spans=[span], fix="manual"
+        )
 
 
 def _own_rows(spec: Spec, shown: str, span: Span | None) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from opscan.judging import assignments, folders, profiles, rules, standards
+from opscan.judging import assignments, exports, folders, profiles, rules, standards
 
 
 def load(own: Sequence[Path], profile: str) -> None:
@@ -19,3 +19,5 @@ def load(own: Sequence[Path], profile: str) -> None:
         rules.own_rules()
         standards.load_standards()
         assignments.load_assignments()
+        for tool in exports.TOOLS:
+            exports.load_entries(tool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from opscan.judging.rulebook import load
 from opscan.judging.rules import load_rule, rule_names
 from opscan.judging.standards import load_standards
 from opscan.judging.standards_file import Document, StandardsError
+from opscan.reporting.exports import export
 
 RULE = """\
 severity: warning
@@ -65,7 +67,13 @@ profiles:
     extends: gate
     without: [OPS101]
 """
+EXPORTS = """\
+exports:
+  ttk:
+    - {standard: house, is: close}
+"""
 FILES = {
+    "exports.yaml": EXPORTS,
     "HOUSE001-no-fp64.yaml": RULE,
     "standards.yaml": STANDARDS,
     "assign.yaml": ASSIGN,
@@ -187,6 +195,12 @@ def test_standards_and_assignments_of_ones_own(house: Path) -> None:
     assert (loose.share, loose.rtol, loose.max_ulp) == (0.0, 1e-3, 65536)
     folders.use(())
     assert "house" not in load_standards().standards
+
+
+def test_names_of_other_tools_of_ones_own(house: Path) -> None:
+    (file,) = json.loads(export(audit(house).audit, "ttk"))["files"]
+    named = {dtype: row["is"] for dtype, row in file["tensors"]["output:0"].items()}
+    assert named == {"fp32": "close", "fp64": "mix_tolerance", "fp16": "close"}
 
 
 def test_a_standard_may_extend_the_one_it_replaces(house: Path) -> None:
