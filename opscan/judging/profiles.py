@@ -35,7 +35,7 @@ class Profile:
 
 
 def apply(profile: Profile, findings: Iterable[Finding], *, at_most_warnings: Collection[str] = ()) -> list[Finding]:
-    """The findings under a profile. What was judged milder than its rule, for want of proof, stays at least so mild.
+    """The findings under a profile.
 
     `at_most_warnings`: paths of files whose operator is known by its name alone.
     """
@@ -51,8 +51,14 @@ def apply(profile: Profile, findings: Iterable[Finding], *, at_most_warnings: Co
 
 
 def _under(severity: str, finding: Finding, *, capped: bool) -> Finding:
-    milder = finding.severity != load_rule(finding.name).severity
-    changed = at_most(finding, severity) if milder else replace(finding, severity=severity)
+    """What was judged milder than its rule stays at least so mild, what was judged graver at least so grave."""
+    grave = SEVERITIES[::-1].index
+    own = load_rule(finding.name).severity
+    if grave(finding.severity) < grave(own):
+        severity = min(finding.severity, severity, key=grave)
+    elif grave(finding.severity) > grave(own) <= grave(severity):
+        severity = max(finding.severity, severity, key=grave)
+    changed = replace(finding, severity=severity)
     return at_most(changed, "warning") if capped and rule_id(finding.name).startswith("OPS1") else changed
 
 

@@ -38,7 +38,7 @@ class Comment:
 def comments_of(source: Source) -> tuple[Comment, ...]:
     """The comments `# opscan...` of a YAML or Python file; none for other files and for texts that do not parse."""
     suffix = source.path.suffix.lower()
-    if MARKER not in source.text or suffix not in (".yaml", ".yml", ".py"):
+    if suffix not in (".yaml", ".yml", ".py") or MARKER not in source.text:
         return ()
     starts = [match.start() for match in _COMMENT.finditer(source.text)]
     if not starts:
@@ -47,7 +47,8 @@ def comments_of(source: Source) -> tuple[Comment, ...]:
         inside = _strings(source.text) if suffix == ".py" else _scalars(source.text)
     except (yaml.YAMLError, SyntaxError, RecursionError):
         return ()
-    return tuple(_comment(source.text, Lines(source.text), start) for start in starts if not _within(start, inside))
+    lines = Lines(source.text)
+    return tuple(_comment(source.text, lines, start) for start in starts if not _within(start, inside))
 
 
 def _comment(text: str, lines: Lines, start: int) -> Comment:
