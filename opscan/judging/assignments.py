@@ -100,12 +100,12 @@ def judged_as(scenarios: Sequence[str]) -> str:
 
 def load_assignments() -> Assignments:
     """The assignments in force. Raises StandardsError with file, line and column."""
-    return _load(folders.files_named("assign.yaml"), folders.files_named("standards.yaml"))
+    return _load(folders.own_folders())
 
 
 @lru_cache(maxsize=8)
-def _load(paths: tuple[Path, ...], standard_files: tuple[Path, ...]) -> Assignments:  # noqa: ARG001  part of the key
-    known = load_standards()
+def _load(own: tuple[Path, ...]) -> Assignments:  # noqa: ARG001  what the answer depends on
+    known, paths = load_standards(), folders.files_named("assign.yaml")
     entries: list[Entry] = []
     scenarios: dict[str, str] = {}
     for path in paths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from opscan.judging.assignments import compares_values
 from opscan.judging.findings import find
 from opscan.judging.safety import inputs_of
 from opscan.judging.verdicts import CaseVerdict, Judge
@@ -25,6 +26,8 @@ def exercised(
     yield from _backward_without_effect(spec, shown)
     yield from _upper_border(spec, shown)
     yield from _boundaries(spec, shown, verdicts, classify)
+    if not compares_values([judge.scenario]):
+        return
     yield from _constant_setting(spec, shown, verdicts, judge)
     if evidence.certain and spec.backward:
         yield from _never_broadcast(spec, shown, verdicts, classify)

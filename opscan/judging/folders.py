@@ -28,7 +28,7 @@ def use(folders: Sequence[Path]) -> None:
 
 def own_folders() -> tuple[Path, ...]:
     """The user's folders in force: installed packages first, so that a folder of the settings can override them."""
-    return (*installed_folders(), *_own)
+    return installed_folders() + _own
 
 
 def files_named(name: str) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from opscan.data import data_path
 from opscan.judging import folders
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.pass_rules import PASS_RULES, Rule
@@ -69,9 +70,9 @@ class Atk:
         return f"{self.version} ATK" if self.version == "older" else f"ATK {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Standards:
-    """Everything that the standards files say."""
+    """Everything that the standards files say. Two are the same only if they are one object: answers go by it."""
 
     standards: Mapping[str, Standard]
     ladders: Mapping[str, tuple[str, ...]]
@@ -110,8 +111,13 @@ def load_standards(*extensions: Path) -> Standards:
     Without extensions those of the folders in force. Raises StandardsError, whose message begins with
     `file:line:column:`.
     """
-    shipped, *own = folders.files_named("standards.yaml")
-    return _load(shipped, extensions or tuple(own))
+    return _load(data_path("rules", "standards.yaml"), extensions) if extensions else _in_force(folders.own_folders())
+
+
+@lru_cache(maxsize=8)
+def _in_force(own: tuple[Path, ...]) -> Standards:  # noqa: ARG001  what the answer depends on
+    shipped, *extensions = folders.files_named("standards.yaml")
+    return _load(shipped, tuple(extensions))
 
 
 @lru_cache(maxsize=8)
@@ -220,7 +226,7 @@ def _read_standard(document: Document, name: str, body: Mapping[str, Any]) -> St
         _read_numbers(document, (*where, "levels"), body.get("levels", {})),
         _read_writings(document, (*where, "atk"), body.get("atk", {})),
         _read_numbers(document, (*where, "small_domain"), body.get("small_domain", {})),
-        dict(document.mapping(body.get("types", {}), (*where, "types"))),
+        dict(document.mapping(body.get("types") or {}, (*where, "types"))),
     )
 
 
