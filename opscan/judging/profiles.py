@@ -117,6 +117,7 @@ class _Reader:
         where = ("profiles", name, "extends")
         if base is None:
             return None
+        self.document.text(base, where)
         if base == name and name in self.earlier:
             return self.earlier[name]
         if base in (*trail, name):

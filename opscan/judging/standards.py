@@ -180,6 +180,7 @@ def _extended(
     base = body.get("extends")
     if base is None:
         return body
+    document.text(base, (*where, "extends"))
     if base in (*trail, name) and not (base == name and name in earlier):
         cycle = " -> ".join((*trail, name, base))
         raise document.error((*where, "extends"), f"standard {name} extends itself: {cycle}")
@@ -208,7 +209,7 @@ def _read_standard(document: Document, name: str, body: Mapping[str, Any]) -> St
     where = ("standards", name)
     document.only(body, where, _STANDARD_KEYS, _REQUIRED)
     rule = body["passes"]
-    if rule not in PASS_RULES:
+    if not isinstance(rule, str) or rule not in PASS_RULES:
         raise document.error((*where, "passes"), f"unknown pass rule {rule!r}; known: {', '.join(PASS_RULES)}")
     if PASS_RULES[rule] and not body.get("dtypes"):
         raise document.error(where, f"{name} needs thresholds per dtype, for {rule} has {', '.join(PASS_RULES[rule])}")
@@ -301,7 +302,7 @@ def _read_atk(document: Document, version: str) -> Atk:
 
 
 def _known(document: Document, name: Any, standards: Mapping[str, Standard], where: Place) -> str:
-    if name not in standards:
+    if not isinstance(name, str) or name not in standards:
         hint = closest(str(name), standards)
         raise document.error(where, f"unknown standard {name!r}" + (f"; did you mean {hint}?" if hint else ""))
     return str(name)

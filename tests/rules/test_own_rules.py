@@ -19,9 +19,9 @@ from opscan.judging.assignments import load_assignments
 from opscan.judging.declared import hits, path_text, read_match
 from opscan.judging.profiles import load_profiles
 from opscan.judging.rulebook import load
-from opscan.judging.rules import load_rule, rule_names
+from opscan.judging.rules import load_rule, read_rule, rule_names
 from opscan.judging.standards import load_standards
-from opscan.judging.standards_file import Document, StandardsError
+from opscan.judging.standards_file import Document, StandardsError, read_document
 from opscan.reporting.exports import export
 
 RULE = """\
@@ -123,6 +123,47 @@ def test_what_is_wrong_is_said_at_load(case: dict[str, str], house: Path) -> Non
         load((house,), "recommended")
     assert str(refused.value).startswith(f"{path}:{case['at']}"), str(refused.value)
     assert case["message"] in str(refused.value)
+
+
+def variants(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every tree that differs from `value` in one place, where something of another kind stands."""
+    for other in (None, [["x"]], {"a": {"b": 1}}):
+        yield path, other
+    items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    for key, item in items:
+        for where, changed in variants(item, (*path, key)):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[key] = changed
+            yield where, copy
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "HOUSE001-no-fp64.yaml"])
+def test_whatever_stands_in_a_data_file_never_raises_anything_else(name: str, house: Path, tmp_path: Path) -> None:
+    refused = 0
+    for number, (_, changed) in enumerate(variants(yaml.safe_load(FILES[name]))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for own in (house / "standards.yaml", house / "HOUSE001-no-fp64.yaml"):
+            (folder / own.name).write_text(own.read_text())
+        (folder / name).write_text(yaml.safe_dump(changed))
+        try:
+            load((folder,), "recommended")
+        except StandardsError as problem:
+            refused += 1
+            assert str(problem).startswith(f"{folder / name}:")  # noqa: PT017  most variants are refused, not all
+    assert refused > 10
+
+
+def test_whatever_stands_in_a_rule_never_raises_anything_else(tmp_path: Path) -> None:
+    refused = 0
+    for _, changed in variants(yaml.safe_load(RULE)):
+        path = tmp_path / "HOUSE001-x.yaml"
+        path.write_text(yaml.safe_dump(changed))
+        try:
+            read_rule(read_document(path), own=True)
+        except StandardsError:
+            refused += 1
+    assert refused > 20
 
 
 @pytest.mark.parametrize(
@@ -300,5 +341,5 @@ def test_the_match_language(match: dict[str, Any], found: list[str]) -> None:
 def test_no_pattern_and_no_wildcard_takes_long() -> None:
     match = {"at": "a[*].b[*]", "matches": "^(x|xx|xxx)*y$", "when": [{"at": "a[*].c", "is": 1}]}
     read = read_match(Document(Path("r.yaml"), {}), {"match": match}, "s")
-    tree = {"a": [{"b": ["x" * 2000] * 10, "c": 1}] * 20}
+    tree = {"a": [{"b": ["x" * 1000] * 5, "c": 1}] * 4}
     assert list(hits(read, tree)) == []
