@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from opscan.judging.adequacy import walk_ladder
@@ -74,7 +74,13 @@ def _ladder(verdicts: Sequence[CaseVerdict], dtype: str, scenario: str) -> Stand
         return known
     loosest = max(own or tensors, key=lambda tensor: (CLASS_ORDER[tensor.numeric_class], tensor.extent))
     steps = ladder_of(loosest if own else replace(loosest, dtype=dtype), scenario)
-    return known if steps is None else replace(known, ladders={**known.ladders, part_of(dtype): steps})
+    return known if steps is None else _with_ladder(known, part_of(dtype), steps)
+
+
+@lru_cache(maxsize=256)
+def _with_ladder(known: Standards, dtype: str, steps: tuple[str, ...]) -> Standards:
+    """One object per ladder, so that answers can be remembered by it."""
+    return replace(known, ladders={**known.ladders, dtype: steps})
 
 
 def _registered(written: Any, atk_version: str) -> bool:
