@@ -34,8 +34,17 @@ def reservations(spec: Spec, shown: str, evidence: Evidence, unit: Unit, judge: 
 
 
 def _random(spec: Spec, shown: str, verdicts: list[TensorVerdict], span: Span | None) -> Iterator[Finding]:
+    """Random numbers belong to a test of distributions, and nothing else does."""
     drawn = sorted({v.tensor.name for v in verdicts if v.tensor.numeric_class is NumericClass.RANDOM})
     compared = [v for v in verdicts if v.tensor.name in drawn and v.effective.name != "distribution"]
+    fixed = sorted(
+        {v.tensor.name for v in verdicts if v.tensor.name not in drawn and v.effective.name == "distribution"}
+    )
+    if fixed:
+        message = (
+            f"{acc_text(spec.acc)} compares distributions, but {', '.join(fixed)} draws nothing: elements in any order "
+        )
+        yield find("random-compared", shown, f"{message}would pass", spans=[span], fix="manual")
     if drawn and compared:
         message = f"{', '.join(drawn)} draws random numbers, and {acc_text(spec.acc)} compares them one by one"
         yield find("random-compared", shown, message, spans=[span], fix="manual")
