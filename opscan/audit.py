@@ -10,7 +10,10 @@ from pathlib import Path
 
 from opscan import reading
 from opscan.config import Settings
-from opscan.judging import Judge, find, from_faults
+from opscan.judging import Judge, find, from_faults, profiles, rulebook
+from opscan.judging.consistency import unequal_standards
+from opscan.judging.rules import own_rules, rule_id, rule_names
+from opscan.judging.suppressions import suppress
 from opscan.model import (
     Audit,
     Case,
@@ -23,6 +26,7 @@ from opscan.model import (
     Plugin,
     RunScript,
     Source,
+    Span,
     Spec,
     Unread,
 )
@@ -41,7 +45,10 @@ class Audited:
 
 
 def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
-    """Audit every file named by `paths` or below them. Bad input becomes findings; nothing is raised for it."""
+    """Audit every file named by `paths` or below them. Bad input becomes findings; nothing is raised for it.
+
+    Raises StandardsError for rules of the user's own that cannot be used.
+    """
     found, missing = reading.discover(paths)
     files = [reading.read_file(path) for path in found]
     catalog = link([*files, *_read_beside(files)])
@@ -71,6 +78,9 @@ class _Run:
     """Collects reports and findings; the classifier remembers across files."""
 
     def __init__(self, settings: Settings, catalog: Catalog) -> None:
+        rulebook.load(settings.rules, settings.profile)
+        self._profile = profiles.load_profile(settings.profile)
+        self._own_rules = own_rules()
         self._settings = settings
         self._catalog = catalog
         self._judge = Judge(settings.atk_version, settings.upstream, settings.limit)
@@ -80,6 +90,7 @@ class _Run:
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
         self._sources: dict[str, Source] = {}
+        self._standards_at: dict[str, Span | None] = {}
 
     def add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
@@ -145,10 +156,11 @@ class _Run:
         broken = any(finding.severity == "error" for finding in faults)
         if isinstance(file, Spec):
             report, findings = self._spec(file, shown)
+            findings += self._declared(file, shown)
         elif isinstance(file, CaseFile):
             report, findings = self._cases(file, shown)
         else:
-            report, findings = self._other(file, shown, broken), []
+            report, findings = self._other(file, shown, broken), _of_plugin(file, shown)
         if broken and report.status not in ("not-applicable", "invalid"):
             first = next(finding for finding in faults if finding.severity == "error")
             report = replace(report, status="invalid", reason=first.message)
@@ -169,13 +181,23 @@ class _Run:
             self._judge,
             executor_reason=links.executor_reason,
             has_golden=links.executor is not None,
+            deterministic=_is_deterministic(links.node_files),
         )
-        findings = [*from_faults(shown, evidence.faults), *judged.findings]
+        self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
+        findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
         if judged.proposal is None:
             return judged.report, findings
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
         return judged.report, edits.of_spec(spec, judged.proposal, findings)
+
+    def _declared(self, spec: Spec, shown: str) -> list[Finding]:
+        """What the user's own rules find in a spec."""
+        if not self._own_rules:
+            return []
+        from opscan.declaring import declared_findings
+
+        return declared_findings(spec, shown, self._own_rules)
 
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
         from opscan.judging.casefiles import judge_case_file
@@ -205,8 +227,42 @@ class _Run:
             first = next((report.path for report in self._reports if report.kind in ("spec", "cases")), "")
             self.add_finding(find("torch-missing", first, self._classifier.missing))
         self._classifier.close()
-        kept = tuple(finding for finding in self._findings if _selected(finding, self._settings))
-        return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept), self._sources)
+        kept, suppressed = self._reported()
+        return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed), self._sources)
+
+    def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """The findings that the settings, the profile and the comments leave, and those that comments silence."""
+        self._findings += unequal_standards(self._reports, self._standards_at)
+        by_name = {report.path for report in self._reports if report.basis == "name"}
+        selected = [finding for finding in self._findings if _selected(finding.rule, finding.name, self._settings)]
+        found = profiles.apply(self._profile, selected, at_most_warnings=by_name)
+        enabled = {name for name in rule_names() if _selected(rule_id(name), name, self._settings)} - self._profile.off
+        undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
+        outcome = suppress(found, self._sources, enabled, undecided)
+        return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
+
+
+def _of_plugin(file: reading.ReadFile, shown: str) -> list[Finding]:
+    """What an executor does with gradients; the syntax tree is looked at only where there is one."""
+    if not isinstance(file, Plugin) or not file.executors:
+        return []
+    from opscan.judging.executors import plugin_findings
+
+    return plugin_findings(file, shown)
+
+
+def _of_executor(spec: Spec, shown: str, executor: Plugin | None) -> list[Finding]:
+    if executor is None:
+        return []
+    from opscan.judging.executors import benchmark_findings
+
+    return list(benchmark_findings(spec, shown, executor))
+
+
+def _is_deterministic(node_files: Sequence[NodeFile]) -> bool:
+    """Whether a node file runs a device in the deterministic mode."""
+    modes = (mode for file in node_files for node in file.nodes for mode in node.run_modes)
+    return any("determin" in mode.lower() for mode in modes)
 
 
 def _lies_below(path: Path, folder: Path) -> bool:
@@ -217,8 +273,8 @@ def _path_of(file: reading.ReadFile) -> Path:
     return file.path if isinstance(file, Unread) else file.source.path
 
 
-def _selected(finding: Finding, settings: Settings) -> bool:
+def _selected(identifier: str, name: str, settings: Settings) -> bool:
     def matches(patterns: Sequence[str]) -> bool:
-        return any(finding.rule.startswith(pattern) or finding.name == pattern for pattern in patterns)
+        return any(identifier.startswith(pattern) or name == pattern for pattern in patterns)
 
     return (not settings.select or matches(settings.select)) and not matches(settings.ignore)

@@ -55,6 +55,7 @@ def _common(command: _Command) -> _Command:
         click.option("--atk-version", metavar="X.Y.Z", help="ATK version whose rules are in effect."),
         click.option("--select", multiple=True, metavar="RULE", help="Only these rules (OPS101, OPS1, or a name)."),
         click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
+        click.option("--profile", metavar="NAME", help="strict, recommended, lenient, or one of your own."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -76,6 +77,7 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
 @click.option("--write-baseline", is_flag=True, help="Make today's findings the baseline.")
+@click.option("--export", type=click.Choice(("ttk", "atb", "msprobe")), help="What fits, under another tool's names.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 @click.option("--run-generators", is_flag=True, help="Run the code of generator plugins, each shut in by itself.")
 def audit(
@@ -84,11 +86,13 @@ def audit(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     form: str | None,
     output: Path | None,
     per_case: bool,
     baseline: Path | None,
     write_baseline: bool,
+    export: str | None,
     jobs: int | None,
     run_generators: bool,
 ) -> int:
@@ -97,16 +101,20 @@ def audit(
 
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
-    settings = _settings(
+    if export is not None and form is not None:
+        raise click.UsageError("--export writes JSON of its own; it does not go with --format")
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common, jobs=jobs, run_generators=run_generators or None)
+    return run_audit(
         paths,
-        fail_on=fail_on,
-        atk_version=atk_version,
-        select=select,
-        ignore=ignore,
-        jobs=jobs,
-        run_generators=run_generators or None,
+        settings,
+        form,
+        output,
+        per_case=per_case,
+        export=export,
+        baseline=baseline,
+        write_baseline=write_baseline,
     )
-    return run_audit(paths, settings, form, output, per_case=per_case, baseline=baseline, write_baseline=write_baseline)
 
 
 @cli.command()
@@ -121,6 +129,7 @@ def fix(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     write: bool,
     unsafe: bool,
     jobs: int | None,
@@ -129,15 +138,8 @@ def fix(
     """Show the edits as a diff that `git apply` accepts; --write applies them."""
     from opscan.commands import run_fix
 
-    settings = _settings(
-        paths,
-        fail_on=fail_on,
-        atk_version=atk_version,
-        select=select,
-        ignore=ignore,
-        jobs=jobs,
-        run_generators=run_generators or None,
-    )
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common, jobs=jobs, run_generators=run_generators or None)
     return run_fix(paths, settings, write=write, unsafe=unsafe)
 
 
@@ -181,6 +183,7 @@ def validate(
     atk_version: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    profile: str | None,
     form: str | None,
     output: Path | None,
     device: str,
@@ -190,7 +193,8 @@ def validate(
     """Run forward and backward on the CPU and on a second device; confirm or refute each class."""
     from opscan.commands import run_validate
 
-    settings = _settings(paths, fail_on=fail_on, atk_version=atk_version, select=select, ignore=ignore)
+    common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
+    settings = _settings(paths, **common)
     return run_validate(paths, settings, form, output, device=device, runs=runs, max_cases=max_cases)
 
 
@@ -274,7 +278,7 @@ def rules() -> int:
     """List the rules."""
     from opscan.commands import list_rules
 
-    click.echo(list_rules(), nl=False)
+    click.echo(list_rules(_settings((Path(),))), nl=False)
     return 0
 
 
@@ -284,7 +288,7 @@ def rule(name: str) -> int:
     """Explain one rule, by id or name."""
     from opscan.commands import explain_rule
 
-    click.echo(explain_rule(name), nl=False)
+    click.echo(explain_rule(name, _settings((Path(),))), nl=False)
     return 0
 
 

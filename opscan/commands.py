@@ -34,14 +34,23 @@ def run_audit(
     output: Path | None,
     *,
     per_case: bool,
+    export: str | None,
     baseline: Path | None,
     write_baseline: bool,
 ) -> int:
-    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline."""
+    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline.
+
+    `export`: the tool under whose names the standards that fit are written, instead of a report.
+    """
     audited = _audit(paths, settings)
     if baseline is not None:
         audited = _without_known(audited, baseline, write_baseline)
-    _emit(audited, form, output, per_case=per_case)
+    if export is None:
+        _emit(audited, form, output, per_case=per_case)
+    else:
+        from opscan.reporting.exports import export as write_export
+
+        _put(write_export(audited.audit, export), output)
     return _exit_code(audited.audit.findings, settings)
 
 
@@ -65,9 +74,21 @@ def _without_known(audited: Audited, path: Path, write: bool) -> Audited:
 def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
     from opscan.audit import audit_paths
 
+    _load_rules(settings)
     _require_rules([*settings.select, *settings.ignore])
     _require_version(settings.atk_version)
     return audit_paths(paths, settings)
+
+
+def _load_rules(settings: Settings) -> None:
+    """Put the user's rules in force and check all of them: what is wrong with a rule must not turn up in an audit."""
+    from opscan.judging import rulebook
+    from opscan.judging.standards_file import StandardsError
+
+    try:
+        rulebook.load(settings.rules, settings.profile)
+    except StandardsError as problem:
+        raise click.UsageError(str(problem)) from None
 
 
 def _require_version(version: str) -> None:
@@ -208,29 +229,44 @@ def run_cases(path: Path, settings: Settings, count: int | None, output: Path | 
     return 0
 
 
-def list_rules() -> str:
-    """One line per rule: id, name, severity, summary."""
+def list_rules(settings: Settings) -> str:
+    """One line per rule under the profile: id, name, severity, summary."""
+    from opscan.judging.profiles import load_profile
     from opscan.judging.rules import load_rule, rule_names
 
+    _load_rules(settings)
+    severities = load_profile(settings.profile).severities
     rules = [load_rule(name) for name in rule_names()]
-    width = max(len(rule.name) for rule in rules)
-    return "".join(f"{rule.id}  {rule.name:<{width}}  {rule.severity:<7}  {rule.summary}\n" for rule in rules)
+    wide, long = max(len(rule.name) for rule in rules), max(len(rule.id) for rule in rules)
+    return "".join(
+        f"{rule.id:<{long}}  {rule.name:<{wide}}  {severities.get(rule.name, rule.severity):<7}  {rule.summary}\n"
+        for rule in rules
+    )
 
 
-def explain_rule(name: str) -> str:
+def explain_rule(name: str, settings: Settings) -> str:
     """The text of one rule with its examples. Raises a usage error for an unknown one."""
     import textwrap
 
     from opscan.judging.rules import load_rule
 
+    _load_rules(settings)
     try:
         rule = load_rule(name)
     except KeyError:
         raise click.UsageError(f"there is no rule {name!r}; `opscan rules` lists them") from None
     lines = [f"{rule.id} {rule.name} ({rule.severity}{', fixable' if rule.fixes else ''})", "", rule.summary + ".", ""]
-    lines += [textwrap.fill(rule.why, 100), ""]
+    lines += [textwrap.fill(rule.why, 100), "", *_in_profiles(rule.name)]
     for title, files in (("Bad", rule.bad), ("Good", rule.good)):
         for file, text in files:
             shown = text if isinstance(text, str) else "(see the rule's file)"
             lines += [f"{title}: {file}", "", textwrap.indent(shown.rstrip("\n"), "    "), ""]
     return "\n".join(lines)
+
+
+def _in_profiles(name: str) -> list[str]:
+    """What the profiles make of a rule, where they do not leave it as it is."""
+    from opscan.judging.profiles import load_profiles
+
+    changed = [f"{p.name}: {p.severities[name]}" for p in load_profiles().values() if name in p.severities]
+    return [f"In profile {', '.join(changed)}.", ""] if changed else []

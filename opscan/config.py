@@ -16,8 +16,9 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated.
+    """`profile`: how severe each rule is; `rules`: folders of the user's own rules, beside what ships.
 
+    `upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated.
     `jobs`: processes that trace operators at once, 0 for as many as the work is worth; one trace may take
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
     `run_generators`: the code of generator plugins may be run, which only the command line can say; of the cases that a
@@ -28,6 +29,8 @@ class Settings:
     fail_on: str = "warning"
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    profile: str = "recommended"
+    rules: tuple[Path, ...] = ()
     upstream: tuple[float, float] = (-5.0, 5.0)
     limit: float = 0.01
     draws: int = 64
@@ -89,11 +92,13 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
         present = getattr(settings, name)
         wanted = tuple if isinstance(present, tuple) else type(present)
         fitting = _fitted(value, wanted)
-        if not isinstance(fitting, wanted) or isinstance(fitting, bool):
-            raise ConfigError(f"{path}: [tool.opscan] {key} must be a {_NAMES[wanted]}, not {value!r}")
+        if not isinstance(fitting, wanted) or isinstance(fitting, bool) or not _items_fit(name, fitting):
+            raise ConfigError(
+                f"{path}: [tool.opscan] {key} must be a {_WANTED.get(name, _NAMES[wanted])}, not {value!r}"
+            )
         if fitting < _LEAST.get(name, fitting):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be at least {_LEAST[name]}, not {value!r}")
-        values[name] = fitting
+        values[name] = tuple(path.parent / folder for folder in fitting) if name == "rules" else fitting
     return replace(settings, **values)
 
 
@@ -104,6 +109,17 @@ def _fitted(value: Any, wanted: type) -> Any:
     return float(value) if wanted is float and type(value) is int else value
 
 
+def _items_fit(name: str, value: Any) -> bool:
+    """Whether a list holds what its setting needs; other values have no items."""
+    if not isinstance(value, tuple):
+        return True
+    if name == "upstream":
+        return len(value) == 2 and all(type(end) in (int, float) for end in value)
+    return all(isinstance(item, str) for item in value)
+
+
+_WANTED = {"upstream": "list of two numbers", "select": "list of rules", "ignore": "list of rules"}
+_WANTED["rules"] = "list of folders"
 _SPOKEN = frozenset({"run_generators"})
 """Settings that no file can set."""
 _LEAST: dict[str, Any] = {

@@ -183,6 +183,8 @@ class Node:
     tasks: tuple[str, ...]
     name: str | None = None
     span: Span | None = None
+    run_modes: tuple[str, ...] = ()
+    """Every word under `run_modes`, `deterministic` among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +370,15 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The whole result of a run. `atk_version` is the profile the effective standards were read under."""
+    """The whole result of a run. `atk_version` is the profile the effective standards were read under.
+
+    `suppressed`: findings that comments in the files silence; they are counted, never reported.
+    """
 
     atk_version: str
     files: tuple[FileReport, ...]
     findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from opscan.judging.assignments import compares_values, judged_as
+from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
 from opscan.judging.safety import draws_nan, is_unsure
@@ -49,12 +51,13 @@ def judge_case_file(
     """The report on a case file: statuses by case, and one problem per kind of finding."""
     pairs = [(case, classify(case)) for case in case_file.cases]
     runnable = [(case, known) for case, known in pairs if known.tensors]
+    judge = replace(judge, scenario=judged_as(scenarios))
     units = [judge_unit([judge_case(case, known, case.acc, judge)], judge) for case, known in runnable]
-    compares = {"accuracy", "small-value"} & set(scenarios)
+    compares = compares_values(scenarios)
     statuses = [status_of(unit) if compares else "ok" for unit in units]
     verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
     report = _report(shown, scenarios, pairs, units, statuses, verdicts)
-    problems = _problems(shown, units, statuses, report.basis) + _unknowns(shown, pairs)
+    problems = _problems(shown, units, statuses, report.basis) + _ignored(shown, units) + _unknowns(shown, pairs)
     return JudgedCases(report, tuple(problems))
 
 
@@ -106,17 +109,19 @@ def _fold(judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequen
 
 def _merged(standards: Sequence[Any]) -> dict[str, str] | None:
     """Per dtype the loosest standard that any case needs."""
-    from opscan.judging.standards import load_standards
-
     merged: dict[str, str] = {}
-    ladders = load_standards().ladders
     for one in standards:
         for dtype, name in one.items():
-            ladder = ladders.get(dtype, ("value-equal",))
-            known = merged.get(dtype, "value-equal")
-            rank = {step: place for place, step in enumerate(ladder)}
-            merged[dtype] = max(known, name, key=lambda step: rank.get(step, -1))
+            if dtype not in merged or _looseness(name, dtype) > _looseness(merged[dtype], dtype):
+                merged[dtype] = name
     return merged or None
+
+
+def _looseness(name: str, dtype: str) -> tuple[float, float]:
+    from opscan.judging.standards import load_standards
+
+    rule = load_standards().rule(name, dtype)
+    return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)
 
 
 def _reason(status: str, units: Sequence[Unit], statuses: Sequence[str], reasons: Sequence[str]) -> str:
@@ -178,6 +183,8 @@ def _rule(unit: Unit, status: str) -> str:
         return "no-threshold-row"
     if any(is_vacuous(v, unit.recommendation) for v in decisive):
         return "standard-vacuous"
+    if status == "too-loose" and all(v.effective.name == "quantised" for v in decisive):
+        return "int8-step"
     inadequate = status == "too-strict" and not all(v.exact for v in decisive)
     return "standard-inadequate" if inadequate else _RULES[status]
 
@@ -208,6 +215,8 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
     advice = recommendation_text(largest.recommendation)
     if rule == "standard-too-loose":
         return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
+    if rule == "int8-step":
+        return f"{acc} lets int8 differ by 1: {words}, so bits must agree; write `equal`"
     if rule == "standard-vacuous":
         return f"{acc} passes even an output of zeros: {words}; {advice}"
     if rule == "ambiguous-default":
@@ -217,6 +226,20 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
         return f"ATK compares {dtype} with torch.equal whatever the standard says, but {words}: leave this dtype out"
     rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
     return f"{acc} fails correct kernels{rate}: {words}; {advice}"
+
+
+def _ignored(shown: str, units: Sequence[Unit]) -> list[CaseProblem]:
+    """The cases with keywords that their comparator ignores, grouped by what is written."""
+    grouped: dict[str, list[int]] = {}
+    for unit in units:
+        verdict = unit.verdicts[0]
+        message = ignored_keywords(verdict.case.acc, [v.effective for v in verdict.tensors])
+        if message:
+            grouped.setdefault(message, []).append(verdict.case.index)
+    return [
+        CaseProblem(find("ignored-keyword", shown, message, count=len(same)), tuple(same), tuple(None for _ in same))
+        for message, same in grouped.items()
+    ]
 
 
 def _unknowns(shown: str, pairs: Sequence[tuple[Case, Classification]]) -> list[CaseProblem]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from opscan.judging.effective import Effective
 from opscan.judging.findings import find
 from opscan.judging.messages import acc_text
 from opscan.judging.standards import did_you_mean, load_standards
@@ -32,15 +34,21 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
         sure = did_you_mean(name) is not None or (invented and spec.api_type == "function")
         severity = "error" if sure else "info"
         findings.append(find("unknown-comparator", shown, custom, spans=[span], severity=severity))
-    ignored = dict.fromkeys(key for rule in rules for key in rule.ignored)
-    if ignored and not crash:
-        listed = ", ".join(f"`{key}`" for key in ignored)
-        meant = [hint for key in ignored if (hint := did_you_mean(key, _KEYWORDS))]
-        hint = f"; did you mean {meant[0]}? Its default is in force" if meant else ""
-        message = f"{listed} has no effect on {acc_text(spec.acc)} in this ATK version{hint}"
-        place = _keyword_span(spec, next(iter(ignored))) or span
-        findings.append(find("ignored-keyword", shown, message, spans=[place]))
+    if message := ignored_keywords(spec.acc, rules):
+        first = next(key for rule in rules for key in rule.ignored)
+        findings.append(find("ignored-keyword", shown, message, spans=[_keyword_span(spec, first) or span]))
     return findings
+
+
+def ignored_keywords(acc: Any, rules: Sequence[Effective]) -> str:
+    """What to say of keywords that the comparator ignores; empty where there are none, or nothing runs at all."""
+    ignored = dict.fromkeys(key for rule in rules for key in rule.ignored)
+    if not ignored or any(rule.crash for rule in rules):
+        return ""
+    listed = ", ".join(f"`{key}`" for key in ignored)
+    meant = [hint for key in ignored if (hint := did_you_mean(key, _KEYWORDS))]
+    hint = f"; did you mean {meant[0]}? Its default is in force" if meant else ""
+    return f"{listed} has no effect on {acc_text(acc)} in this ATK version{hint}"
 
 
 def _told_by_reader(spec: Spec, span: Span | None) -> bool:

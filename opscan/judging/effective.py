@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from opscan.judging.floating import PARTS, part_of
@@ -46,6 +47,17 @@ def effective(acc: Any, dtype: str, atk_version: str, *, standards: Standards | 
     Names: a canonical standard, or `unknown`. Raises ValueError for a version without numbers.
     """
     data = standards or load_standards()
+    if acc is None or isinstance(acc, str):
+        return _effective_by_name(acc, dtype, atk_version, data)
+    return _effective(acc, dtype, atk_version, data)
+
+
+@lru_cache(maxsize=4096)
+def _effective_by_name(acc: str | None, dtype: str, atk_version: str, data: Standards) -> Effective:
+    return _effective(acc, dtype, atk_version, data)
+
+
+def _effective(acc: Any, dtype: str, atk_version: str, data: Standards) -> Effective:
     profile = data.profile(atk_version)
     written, keywords, ignored, problem = _parse(acc)
     if problem:

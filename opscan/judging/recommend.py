@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from opscan.judging.adequacy import walk_ladder
+from opscan.judging.assignments import ladder_of
 from opscan.judging.expression import expression
+from opscan.judging.floating import part_of
 from opscan.judging.pass_rules import Rule
-from opscan.judging.standards import registered
+from opscan.judging.standards import Standards, load_standards, registered
 from opscan.judging.verdicts import CaseVerdict, Judge, Load
+from opscan.model import CLASS_ORDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     inadequate: dict[str, float] = {}
     for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
         loads = _loads(verdicts, dtype, seen=dtype in dtypes)
-        name, rate, fits = walk_ladder(dtype, partial(_rate, loads), judge.limit)
+        ladder = _ladder(verdicts, dtype, judge.scenario)
+        name, rate, fits = walk_ladder(dtype, partial(_rate, loads), judge.limit, standards=ladder)
         standards[dtype] = name
         rates.append(rate)
         if not fits:
@@ -57,6 +61,26 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     written, reason = expression(standards, judge.atk_version)
     there = _registered(written, judge.atk_version)
     return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate, there)
+
+
+def _ladder(verdicts: Sequence[CaseVerdict], dtype: str, scenario: str) -> Standards:
+    """The standards with the ladder that is assigned to a dtype: that of its loosest tensor, for one serves all.
+
+    A dtype of which no case has a tensor goes by the tensors of the others, as if they had it.
+    """
+    tensors = [v.tensor for case in verdicts for v in case.tensors if v.need == "tolerance"]
+    known, own = load_standards(), [tensor for tensor in tensors if tensor.dtype == dtype]
+    if not tensors:
+        return known
+    loosest = max(own or tensors, key=lambda tensor: (CLASS_ORDER[tensor.numeric_class], tensor.extent))
+    steps = ladder_of(loosest if own else replace(loosest, dtype=dtype), scenario)
+    return known if steps is None else _with_ladder(known, part_of(dtype), steps)
+
+
+@lru_cache(maxsize=256)
+def _with_ladder(known: Standards, dtype: str, steps: tuple[str, ...]) -> Standards:
+    """One object per ladder, so that answers can be remembered by it."""
+    return replace(known, ladders={**known.ladders, dtype: steps})
 
 
 def _registered(written: Any, atk_version: str) -> bool:

@@ -1,85 +1,164 @@
-"""The rules: one YAML file each under `rules/`, found by name and read when a finding needs its text."""
+"""The rules: one YAML file each, named `ID-name.yaml`, read when a finding needs its text.
+
+Those that ship are raised by code. A user's rule is raised by what its file says under `match`, and its examples are
+tried when it is loaded: `bad` must raise it, `good` must not, and where it has a `fix`, fixing `bad` must silence it.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
+from opscan.judging import folders
+from opscan.judging.standards_file import Document, StandardsError, closest, read_document
+
+if TYPE_CHECKING:
+    from opscan.judging.declared import Match
 
 SEVERITIES = ("error", "warning", "info")
-
-
-class RuleError(Exception):
-    """A rule file that cannot be used; the message begins with the file."""
+DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
+_FILE_NAME = re.compile(r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml")
+_RESERVED = "OPS"
+Examples = tuple[tuple[str, Any], ...]
+_KEYS = ("severity", "summary", "why", "bad", "good")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What a rule says of itself. `bad` and `good` are small catalogs, file name -> text, that tests audit."""
+    """What a rule says of itself. `bad` and `good` are small catalogs, file name -> text, that tests audit.
+
+    `catalog`: it compares files with each other, so that a run over some of them says nothing of the others. `match`:
+    what raises a user's rule.
+    """
 
     id: str
     name: str
     severity: str
     summary: str
     why: str
-    bad: tuple[tuple[str, str], ...]
-    good: tuple[tuple[str, str], ...]
+    bad: Examples
+    good: Examples
     fixes: bool
-
-
-@lru_cache(maxsize=1)
-def _files() -> dict[str, Path]:
-    """Rule name -> file; the file's name is the rule's id and name."""
-    found = {}
-    for path in sorted(data_path("rules").glob("OPS*.yaml")):
-        found[path.stem.partition("-")[2]] = path
-    return found
+    catalog: bool = False
+    match: Match | None = None
 
 
 def rule_names() -> tuple[str, ...]:
-    """Every rule's name, in the order of the ids."""
-    return tuple(_files())
+    """Every rule's name: those that ship by id, then the user's."""
+    return tuple(_files(folders.own_folders()))
+
+
+def own_rules() -> tuple[RuleText, ...]:
+    """The rules of the user's folders."""
+    own = folders.own_folders()
+    return tuple(_load(own, name) for name in _files(own) if name not in _files(())) if own else ()
 
 
 def rule_id(name: str) -> str:
     """The id of a rule, from its file's name alone. Raises KeyError for an unknown rule."""
-    return _files()[name].stem.partition("-")[0]
+    return _files(folders.own_folders())[name].stem.partition("-")[0]
 
 
-@lru_cache(maxsize=128)
 def load_rule(name: str) -> RuleText:
-    """The rule of that name or id. Raises KeyError if there is none, RuleError if its file is not a rule."""
-    names = {rule_id(known): known for known in _files()}
-    path = _files()[names.get(name, name)]
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        body = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-    except yaml.YAMLError as problem:
-        raise RuleError(f"{path}: {problem}") from None
-    return _read(path, body)
+    """The rule of that name or id. Raises KeyError if there is none, StandardsError if its file is not a rule."""
+    return _load(folders.own_folders(), name)
 
 
-def _read(path: Path, body: Any) -> RuleText:
-    if not isinstance(body, dict):
-        raise RuleError(f"{path}: a rule is a mapping")
-    allowed = {"severity", "summary", "why", "bad", "good", "fixes"}
-    if unknown := set(body) - allowed:
-        raise RuleError(f"{path}: unknown key {sorted(unknown)[0]!r}; a rule has {', '.join(sorted(allowed))}")
-    for key in ("severity", "summary", "why", "bad", "good"):
-        if not body.get(key):
-            raise RuleError(f"{path}: `{key}` is missing")
-    if body["severity"] not in SEVERITIES:
-        raise RuleError(f"{path}: severity {body['severity']!r} is none of {', '.join(SEVERITIES)}")
-    identifier, _, name = path.stem.partition("-")
-    bad, good = _catalog(body["bad"]), _catalog(body["good"])
-    summary, why = str(body["summary"]).strip(), str(body["why"]).strip()
-    return RuleText(identifier, name, body["severity"], summary, why, bad, good, bool(body.get("fixes", False)))
+@lru_cache(maxsize=8)
+def _files(own: tuple[Path, ...]) -> Mapping[str, Path]:
+    """Rule name -> file; the file's name is the rule's id and name. Raises StandardsError for a name that clashes."""
+    found = {path.stem.partition("-")[2]: path for path in sorted(data_path("rules").glob("OPS*.yaml"))}
+    for folder in own:
+        for path in _rule_files(folder):
+            identifier, _, name = path.stem.partition("-")
+            clash = found.get(name) or next((f for f in found.values() if f.stem.startswith(f"{identifier}-")), None)
+            if clash is not None:
+                raise StandardsError(f"{path}:1:1: {clash} has that id or name already; give this rule another")
+            found[name] = path
+    return found
 
 
-def _catalog(value: Any) -> tuple[tuple[str, str], ...]:
+def _rule_files(folder: Path) -> Sequence[Path]:
+    """The rule files of a user's folder; a YAML file that is no rule and no data file is refused, not passed over."""
+    if not folder.is_dir():
+        raise StandardsError(f"{folder}:1:1: there is no such folder of rules; the setting `rules` names it")
+    paths = []
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".yaml", ".yml") or path.name in DATA_FILES:
+            continue
+        named = _FILE_NAME.fullmatch(path.name)
+        if named is None:
+            hint = closest(path.name, DATA_FILES)
+            meant = f"did you mean {hint}?" if hint else "a rule's file is named like HOUSE001-what-is-wrong.yaml"
+            raise StandardsError(f"{path}:1:1: this file is neither a rule nor one of {', '.join(DATA_FILES)}; {meant}")
+        if named["id"].startswith(_RESERVED):
+            raise StandardsError(f"{path}:1:1: ids that begin with {_RESERVED} belong to opscan; take another prefix")
+        paths.append(path)
+    return paths
+
+
+@lru_cache(maxsize=256)
+def _load(own: tuple[Path, ...], name: str) -> RuleText:
+    files = _files(own)
+    names = {path.stem.partition("-")[0]: known for known, path in files.items()}
+    path = files[names.get(name, name)]
+    return read_rule(read_document(path), own=path.parent != data_path("rules"))
+
+
+def read_rule(document: Document, *, own: bool = False) -> RuleText:
+    """The rule of a parsed file; one of the user's `own` needs a `match`. Raises StandardsError."""
+    body = document.value
+    extra = ("match", "message", "fix") if own else ("fixes", "catalog")
+    required = (*_KEYS, "match") if own else _KEYS
+    document.only(body, (), (*_KEYS, *extra), required)
+    for key in ("severity", "summary", "why"):
+        document.text(body[key], (key,))
+    document.one_of(body["severity"], ("severity",), SEVERITIES)
+    identifier, _, name = document.path.stem.partition("-")
+    summary, why = body["summary"].strip(), body["why"].strip()
+    bad, good = _examples(document, "bad"), _examples(document, "good")
+    match = None
+    if own:
+        from opscan.judging.declared import read_match
+
+        match = read_match(document, body, summary)
+        _try_examples(document, match, bad, good)
+    fixes = match.fixes if match else bool(body.get("fixes", False))
+    catalog = bool(body.get("catalog", False))
+    return RuleText(identifier, name, body["severity"], summary, why, bad, good, fixes, catalog, match)
+
+
+def _examples(document: Document, key: str) -> Examples:
+    value = document.value[key]
+    if not value:
+        raise document.error((key,), f"`{key}` is empty; a rule shows an example")
     return tuple(value.items()) if isinstance(value, dict) else (("spec.yaml", str(value)),)
+
+
+def _try_examples(document: Document, match: Match, bad: Examples, good: Examples) -> None:
+    """A rule that its own examples do not bear out would be found out only by the catalog it is let loose on."""
+    from opscan.judging.declared import hits
+
+    for key, examples, wanted in (("bad", bad, True), ("good", good, False)):
+        trees = [_tree(document, key, name, text) for name, text in examples]
+        raised = any(next(hits(match, tree), None) is not None for tree in trees)
+        if raised is not wanted:
+            said = "does not raise the rule" if wanted else "raises the rule"
+            raise document.error((key,), f"the example `{key}` {said}; mend the example or the match")
+    if match.fixes and match.condition.holds(match.fix):
+        raise document.error(("fix",), "what `fix` writes would raise the rule again")
+
+
+def _tree(document: Document, key: str, name: str, text: Any) -> Any:
+    from opscan.model import Source
+    from opscan.reading.values import Tree, read_tree
+
+    tree = read_tree(Source(Path(name), document.text(text, (key,))))
+    if isinstance(tree, Tree):
+        return tree.value
+    raise document.error((key,), f"the example `{key}` is not valid YAML: {tree[0].message}")

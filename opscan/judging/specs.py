@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
+from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import acc_text, percent, recommendation_text, told
+from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, is_vacuous, judge_unit
@@ -32,7 +35,7 @@ class Judged:
     proposal: Any = None
 
 
-def judge_spec(
+def judge_spec(  # noqa: PLR0913
     spec: Spec,
     shown: str,
     evidence: Evidence,
@@ -42,11 +45,13 @@ def judge_spec(
     *,
     executor_reason: str = "",
     has_golden: bool = False,
+    deterministic: bool = False,
 ) -> Judged:
     """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases.
 
     `executor_reason`: why the plugin that would hold the golden is not there, if the spec needs one. `has_golden`:
-    `classify` reads it in a plugin, so that the spec's name need not mean an operator.
+    `classify` reads it in a plugin, so that the spec's name need not mean an operator. `deterministic`: a node file
+    of the spec switches the deterministic mode on.
     """
     base = FileReport(
         path=shown,
@@ -72,9 +77,14 @@ def judge_spec(
     findings = _mismatches(spec, shown, pairs)
     if not runnable:
         return _unrunnable(spec, base, pairs, findings)
+    judge = replace(judge, scenario=judged_as(scenarios))
     verdicts = [judge_case(case, known, case.acc, judge) for case, known in runnable]
     findings += comparator_findings(spec, shown, verdicts)
-    return _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings)
+    findings += exercised(spec, shown, evidence, verdicts, classify, judge)
+    judged = _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings, judge)
+    if deterministic or "determinism" not in scenarios:
+        return judged
+    return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
 
 
 def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
@@ -88,10 +98,12 @@ def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding]) -> Judged:
+def _decided(
+    spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding], judge: Judge
+) -> Judged:
     basis = unit.verdicts[0].classification.basis
     tensors = fold(unit.verdicts, unit.statuses, evidence.source)
-    compares = {"accuracy", "small-value"} & set(base.scenarios)
+    compares = compares_values(base.scenarios)
     status = unit.status if compares else "ok"
     broken = next((f.message for f in findings if f.rule == "OPS104" and f.severity == "error"), "")
     status = "invalid" if broken else status
@@ -106,13 +118,26 @@ def _decided(spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findi
         tensors=tensors if compares else tuple(_satisfied(tensor) for tensor in tensors),
     )
     if not compares:
-        return Judged(report, (*findings, *_determinism_notes(spec, report)))
+        reason = f"{_reason(status, tensors, evidence, base)}; no comparator decides it"
+        report = replace(report, recommended=_instead(unit, base), expression=None, expression_reason=reason)
+        return Judged(report, tuple(findings))
     fix = fix_label(spec, evidence, unit, basis)
     judged = standard_findings(spec, report, evidence, unit, fix)
+    judged += reservations(spec, report.path, evidence, unit, judge, fix)
     if basis == "name":
         judged = [at_most(finding, "warning") for finding in judged]
     wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
     return Judged(report, (*findings, *judged), unit.recommendation.expression if wanted else None)
+
+
+def _instead(unit: Unit, base: FileReport) -> dict[str, str] | None:
+    """The standard per dtype of a run that does not compare outputs with a golden, if any is assigned."""
+    scenario = judged_as(base.scenarios)
+    found = {}
+    for verdict in (v for case in unit.verdicts for v in case.tensors):
+        steps = assigned(verdict.tensor, scenario).standards
+        found.update({verdict.tensor.dtype: steps[0]} if steps else {})
+    return found or None
 
 
 def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: Unit, fix: str) -> list[Finding]:
@@ -127,7 +152,9 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
 
     exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
     vacuous = _vacuous(unit)
-    loose = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
+    passed = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
+    steps = [tensor for tensor in passed if set(tensor.effective.values()) == {"quantised"}]
+    loose = [tensor for tensor in passed if tensor not in steps]
     zeros = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name in vacuous]
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
@@ -142,6 +169,9 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if zeros:
         message = f"{written} passes even an output of zeros: {told(zeros, evidence)}; {advice}"
         add("standard-vacuous", message)
+    if steps:
+        copies = told(steps, evidence, copies=True)
+        add("int8-step", f"{written} lets int8 differ by 1: {copies}, so bits must agree; write `equal`")
     if loose:
         label = "unsafe" if fix == "safe" and nan_possible(spec, evidence) else fix
         caveat = _nan_caveat(spec, evidence)
@@ -213,7 +243,7 @@ def _mismatches(spec: Spec, shown: str, pairs: Sequence[tuple[Case, Classificati
 
 
 def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, base: FileReport) -> str:
-    if not {"accuracy", "small-value"} & set(base.scenarios):
+    if not compares_values(base.scenarios):
         if "determinism" in base.scenarios:
             return "runs on one device are compared with each other: bitwise is right"
         return f"a {base.scenarios[0]} run compares no values"
@@ -236,7 +266,7 @@ def why_unknown(tensors: Sequence[TensorReport]) -> str:
 
 def _determinism_notes(spec: Spec, report: FileReport) -> list[Finding]:
     scattered = [tensor for tensor in report.tensors if tensor.cause == "scatter"]
-    if "determinism" not in report.scenarios or not scattered:
+    if not scattered:
         return []
     names = ", ".join(tensor.name for tensor in scattered)
     message = f"{names} is accumulated by atomics: it repeats bit by bit only in the node file's deterministic mode"

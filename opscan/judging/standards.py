@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from opscan.data import data_path
+from opscan.judging import folders
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.pass_rules import PASS_RULES, Rule
 from opscan.judging.standards_file import Document, Place, StandardsError, closest, read_document
@@ -17,9 +18,10 @@ from opscan.judging.standards_file import Document, Place, StandardsError, close
 __all__ = ["Atk", "Standard", "Standards", "StandardsError", "Writing", "did_you_mean", "known_comparators"]
 __all__ += ["load_standards", "registered"]
 
-_STANDARD_KEYS = ("meaning", "passes", "nan_inf", "source", "relative", "recommended", "levels", "dtypes", "atk")
+_REQUIRED = ("meaning", "passes", "nan_inf", "source")
+_STANDARD_KEYS = (*_REQUIRED, "extends", "relative", "recommended", "levels", "dtypes", "small_domain", "types", "atk")
 _THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor")
-_DTYPES = (*FORMATS, "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
+DTYPES = (*FORMATS, "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,10 @@ class Standard:
     rules: Mapping[str, Rule]
     levels: Mapping[str, Mapping[str, float]]
     writings: Mapping[str, Writing]
+    small_domain: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Per dtype: below `domain` the absolute error counts, and one above `bound` is a failure."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Variants that a keyword of the comparator selects, and what is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +70,9 @@ class Atk:
         return f"{self.version} ATK" if self.version == "older" else f"ATK {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Standards:
-    """Everything that the standards files say."""
+    """Everything that the standards files say. Two are the same only if they are one object: answers go by it."""
 
     standards: Mapping[str, Standard]
     ladders: Mapping[str, tuple[str, ...]]
@@ -99,22 +105,36 @@ class Standards:
         return self.atk[max(earlier, key=lambda name: _numbers(name) or (0,))]
 
 
-@lru_cache(maxsize=8)
 def load_standards(*extensions: Path) -> Standards:
     """The shipped standards; an extension adds standards and ladders, or replaces those of the same name.
 
-    Raises StandardsError, whose message begins with `file:line:`.
+    Without extensions those of the folders in force. Raises StandardsError, whose message begins with
+    `file:line:column:`.
     """
-    shipped = read_document(data_path("rules", "standards.yaml"))
+    return _load(data_path("rules", "standards.yaml"), extensions) if extensions else _in_force(folders.own_folders())
+
+
+@lru_cache(maxsize=8)
+def _in_force(own: tuple[Path, ...]) -> Standards:  # noqa: ARG001  what the answer depends on
+    shipped, *extensions = folders.files_named("standards.yaml")
+    return _load(shipped, tuple(extensions))
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path, extensions: tuple[Path, ...]) -> Standards:
+    shipped = read_document(path)
     shipped.only(shipped.value, (), _SECTIONS, _SECTIONS)
-    standards = _read_standards(shipped)
+    bodies = _standard_bodies(shipped, {})
+    standards = {name: _read_standard(shipped, name, body) for name, body in bodies.items()}
+    atk = {name: _read_atk(shipped, name) for name in shipped.mapping(shipped.value["atk"], ("atk",))}
     ladders = dict(_read_ladders(shipped, standards))
-    for path in extensions:
+    for path in extensions:  # noqa: PLR1704  one file after the other
         extra = read_document(path)
         extra.only(extra.value, (), ("schema", "standards", "ladders"))
-        standards = {**standards, **_read_standards(extra)}
+        own = _standard_bodies(extra, bodies)
+        bodies = {**bodies, **own}
+        standards = {**standards, **{n: _told(_read_standard(extra, n, body), atk) for n, body in own.items()}}
         ladders.update(_read_ladders(extra, standards))
-    atk = {name: _read_atk(shipped, name) for name in shipped.mapping(shipped.value["atk"], ("atk",))}
     dispatch = {}
     for dtype, row in shipped.mapping(shipped.value["dispatch"], ("dispatch",)).items():
         shipped.only(row, ("dispatch", dtype), ("standard", "how"), ("standard", "how"))
@@ -145,24 +165,57 @@ def did_you_mean(name: str, candidates: tuple[str, ...] | None = None) -> str | 
     return None if name in names else closest(name, names)
 
 
-def _read_standards(document: Document) -> dict[str, Standard]:
-    found = document.mapping(document.value.get("standards", {}), ("standards",))
-    return {name: _read_standard(document, name) for name in found}
+def _standard_bodies(document: Document, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """The standards of one file as they are written, each over the one that it extends."""
+    written = document.mapping(document.value.get("standards", {}), ("standards",))
+    return {name: _extended(document, name, written, earlier, ()) for name in written}
 
 
-def _read_standard(document: Document, name: str) -> Standard:
+def _extended(
+    document: Document, name: str, written: Mapping[str, Any], earlier: Mapping[str, Any], trail: tuple[str, ...]
+) -> Mapping[str, Any]:
+    """A standard laid over the one that it extends: one of its file, or of an earlier file, its own name included."""
     where = ("standards", name)
-    body = document.mapping(document.value["standards"][name], where)
-    document.only(body, where, _STANDARD_KEYS, ("meaning", "passes", "nan_inf", "source", "atk"))
+    body = document.mapping(written[name], where)
+    base = body.get("extends")
+    if base is None:
+        return body
+    document.text(base, (*where, "extends"))
+    if base in (*trail, name) and not (base == name and name in earlier):
+        cycle = " -> ".join((*trail, name, base))
+        raise document.error((*where, "extends"), f"standard {name} extends itself: {cycle}")
+    if base in written and base != name:
+        return _laid_over(_extended(document, base, written, earlier, (*trail, name)), body)
+    return _laid_over(earlier[_known(document, base, earlier, (*where, "extends"))], body)
+
+
+def _laid_over(base: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """`body` over `base`, mapping by mapping: a row that names one threshold keeps the others."""
+    merged = dict(base)
+    for key, value in body.items():
+        below = merged.get(key)
+        merged[key] = _laid_over(below, value) if isinstance(value, dict) and isinstance(below, dict) else value
+    merged.pop("extends", None)
+    return merged
+
+
+def _told(standard: Standard, atk: Mapping[str, Atk]) -> Standard:
+    """A user's standard need not say how each version writes it: a tolerance is written by its thresholds."""
+    unsaid = Writing(None, note="the standard does not say how this version writes it")
+    return replace(standard, writings={version: standard.writings.get(version, unsaid) for version in atk})
+
+
+def _read_standard(document: Document, name: str, body: Mapping[str, Any]) -> Standard:
+    where = ("standards", name)
+    document.only(body, where, _STANDARD_KEYS, _REQUIRED)
     rule = body["passes"]
-    if rule not in PASS_RULES:
+    if not isinstance(rule, str) or rule not in PASS_RULES:
         raise document.error((*where, "passes"), f"unknown pass rule {rule!r}; known: {', '.join(PASS_RULES)}")
     if PASS_RULES[rule] and not body.get("dtypes"):
         raise document.error(where, f"{name} needs thresholds per dtype, for {rule} has {', '.join(PASS_RULES[rule])}")
     rows = document.mapping(body.get("dtypes", {}), (*where, "dtypes"))
     relative = bool(body.get("relative", False))
     rules = {dtype: _read_rule(document, (*where, "dtypes", dtype), rule, row, relative) for dtype, row in rows.items()}
-    levels = document.mapping(body.get("levels", {}), (*where, "levels"))
     return Standard(
         name,
         str(body["meaning"]),
@@ -171,18 +224,25 @@ def _read_standard(document: Document, name: str) -> Standard:
         str(body["source"]),
         bool(body.get("recommended", True)),
         rules or {"*": Rule(rule, "*")},
-        {
-            level: {key: document.number(v, (*where, "levels", level, key)) for key, v in ratios.items()}
-            for level, ratios in levels.items()
-        },
-        _read_writings(document, (*where, "atk"), body["atk"]),
+        _read_numbers(document, (*where, "levels"), body.get("levels", {})),
+        _read_writings(document, (*where, "atk"), body.get("atk", {})),
+        _read_numbers(document, (*where, "small_domain"), body.get("small_domain", {})),
+        dict(document.mapping(body.get("types") or {}, (*where, "types"))),
     )
+
+
+def _read_numbers(document: Document, where: Place, body: Any) -> dict[str, Mapping[str, float]]:
+    found: dict[str, Mapping[str, float]] = {}
+    for name, row in document.mapping(body, where).items():
+        values = document.mapping(row, (*where, name))
+        found[name] = {key: document.number(value, (*where, name, key)) for key, value in values.items()}
+    return found
 
 
 def _read_rule(document: Document, where: Place, passes: str, row: Any, relative: bool) -> Rule:
     dtype = where[-1]
-    if dtype not in _DTYPES:
-        raise document.error(where, f"unknown dtype {dtype!r}; known: {', '.join(_DTYPES)}")
+    if dtype not in DTYPES:
+        raise document.error(where, f"unknown dtype {dtype!r}; known: {', '.join(DTYPES)}")
     values = document.mapping(row, where)
     document.only(values, where, _THRESHOLD_KEYS)
     for key in PASS_RULES[passes]:
@@ -197,9 +257,8 @@ def _read_rule(document: Document, where: Place, passes: str, row: Any, relative
 def _read_writings(document: Document, where: Place, body: Any) -> dict[str, Writing]:
     found = {}
     for version, row in document.mapping(body, where).items():
-        document.only(
-            document.mapping(row, (*where, version)), (*where, version), ("write", "nearest", "note"), ("write",)
-        )
+        place = (*where, version)
+        document.only(document.mapping(row, place), place, ("write", "nearest", "note"), ("write",))
         found[version] = Writing(row["write"], row.get("nearest"), row.get("note", ""))
     return found
 
@@ -214,8 +273,17 @@ def _read_ladders(document: Document, standards: Mapping[str, Standard]) -> dict
             standard = standards[_known(document, step, standards, where)]
             if "*" not in standard.rules and dtype not in standard.rules:
                 raise document.error(where, f"{step} has no thresholds for {dtype}")
+            if not writable(standard):
+                raise document.error(where, f"no comparator of ATK applies {step} ({standard.passes})")
         found[dtype] = tuple(steps)
     return found
+
+
+def writable(standard: Standard) -> bool:
+    """Whether a comparator of ATK applies a standard per dtype: a tolerance, a bitwise one, or single_bm as it is."""
+    if standard.passes == "mean-and-max-relative":
+        return standard.name == "single-benchmark"
+    return standard.passes in ("share-within-tolerance", "value-equal", "bit-equal", "absolute-step")
 
 
 def _read_atk(document: Document, version: str) -> Atk:
@@ -234,7 +302,7 @@ def _read_atk(document: Document, version: str) -> Atk:
 
 
 def _known(document: Document, name: Any, standards: Mapping[str, Standard], where: Place) -> str:
-    if name not in standards:
+    if not isinstance(name, str) or name not in standards:
         hint = closest(str(name), standards)
         raise document.error(where, f"unknown standard {name!r}" + (f"; did you mean {hint}?" if hint else ""))
     return str(name)

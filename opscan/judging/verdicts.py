@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from opscan.judging.adequacy import failure_probability, zero_share
+from opscan.judging.assignments import assigned
 from opscan.judging.effective import Effective, effective
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.pass_rules import Rule
@@ -26,11 +27,15 @@ _ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What statuses are judged under. `upstream`: range of the upstream gradient; `limit`: tolerated false alarms."""
+    """What statuses are judged under. `upstream`: range of the upstream gradient; `limit`: tolerated false alarms.
+
+    `scenario`: the one whose assignments decide, where a spec serves several.
+    """
 
     atk_version: str
     upstream: tuple[float, float]
     limit: float
+    scenario: str = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +117,10 @@ class CaseVerdict:
         return 1.0 - passed
 
 
-def need_of(tensor: TensorClass) -> str:
-    kind = tensor.numeric_class
-    if kind in (NumericClass.UNKNOWN, NumericClass.RANDOM):
-        return "none"
-    if kind is NumericClass.SELECT_ONLY:
-        return "either" if "values" in tensor.depends_on else "bits"
-    if kind is NumericClass.ARITHMETIC and tensor.correctly_rounded:
-        return "either"
-    return "tolerance"
+def need_of(tensor: TensorClass, scenario: str = "accuracy") -> str:
+    """What the assignments say of a tensor: bits, either, tolerance or none."""
+    needs = assigned(tensor, scenario).needs
+    return "none" if needs == "nothing" else needs
 
 
 def read_values(known: Classification) -> bool:
@@ -145,7 +145,7 @@ def judge_case(case: Case, classification: Classification, acc: Any, judge: Judg
 
 def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge) -> TensorVerdict:
     rule = effective(acc, tensor.dtype, judge.atk_version)
-    need = need_of(tensor)
+    need = need_of(tensor, judge.scenario)
     if need == "none" or rule.rule is None or rule.crash:
         return TensorVerdict(tensor, rule, need, "unknown")
     exact = rule.rule.exact

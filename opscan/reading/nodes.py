@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from opscan.model import Node, NodeFile, Source
@@ -56,7 +57,19 @@ def _node(checking: Checking, index: int, entry: dict[Any, Any]) -> Node | None:
         else:
             checking.add("missing-key", path, f"nodes[{index}] has no `backend` (npu, cpu, pyaclnn, ...)")
         return None
-    return Node(backend, tasks, name if isinstance(name, str) else None, checking.tree.spans.get(path))
+    modes = tuple(_words(entry.get("run_modes")))
+    return Node(backend, tasks, name if isinstance(name, str) else None, checking.tree.spans.get(path), modes)
+
+
+def _words(value: Any) -> Iterator[str]:
+    """The words of a value whose form differs between versions: a word, a list, or a mapping of switches."""
+    if isinstance(value, dict):
+        yield from (str(key) for key, on in value.items() if on is not False)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def _tasks(checking: Checking, index: int, value: Any) -> tuple[str, ...]:

@@ -100,4 +100,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _summary(audit: Audit) -> dict[str, int]:
     counts = Counter(report.status for report in audit.files)
-    return {"files": len(audit.files), **{status: counts[status] for status in STATUSES}}
+    silenced = sum(finding.count for finding in audit.suppressed)
+    found = {"files": len(audit.files), **{status: counts[status] for status in STATUSES}}
+    return {**found, "suppressed": silenced} if silenced else found

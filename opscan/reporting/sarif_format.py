@@ -24,15 +24,19 @@ _MOST_RESULTS = 25_000
 
 
 def write(audit: Audit, look: Look) -> str:  # noqa: ARG001  every format has one signature
-    findings = worst_first(audit.findings)
+    findings = [*worst_first(audit.findings), *worst_first(audit.suppressed)]
     rules = _rules(findings)
     index = {rule["id"]: position for position, rule in enumerate(rules)}
     pairs = list(zip(findings, fingerprints(findings), strict=True))
+    silenced = set(map(id, audit.suppressed))
     run = {
         "tool": {"driver": {"name": "opscan", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notifications(audit, len(pairs))}],
-        "results": [_result(finding, print_, index[finding.rule]) for finding, print_ in pairs[:_MOST_RESULTS]],
+        "results": [
+            _result(finding, print_, index[finding.rule], silenced=id(finding) in silenced)
+            for finding, print_ in pairs[:_MOST_RESULTS]
+        ],
         "properties": {"atkVersion": audit.atk_version},
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -61,7 +65,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, fingerprint: str, rule_index: int) -> dict[str, Any]:
+def _result(finding: Finding, fingerprint: str, rule_index: int, *, silenced: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
@@ -72,6 +76,8 @@ def _result(finding: Finding, fingerprint: str, rule_index: int) -> dict[str, An
         "occurrenceCount": max(finding.count, 1),
         "properties": {"fix": finding.fix},
     }
+    if silenced:
+        result["suppressions"] = [{"kind": "inSource"}]
     others = [span for span in finding.places if span != finding.span]
     if others:
         result["relatedLocations"] = [_location(finding.path, span) for span in others]

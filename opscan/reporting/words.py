@@ -145,13 +145,15 @@ def summary(audit: Audit) -> str:
         return "Nothing was audited: no files."
     unknown = [report for report in audit.files if report.status == "unknown"]
     undecided = f"{plural(len(unknown), 'file')} could not be decided" if unknown else ""
+    silenced = sum(finding.count for finding in audit.suppressed)
+    told = [f"{plural(silenced, 'finding')} silenced by comments"] * bool(silenced)
     if not audit.findings:
         fine = sum(report.status == "ok" for report in audit.files)
-        rest = len(audit.files) - fine - len(unknown)
-        parts = [f"The standard fits in {plural(fine, 'file')}"] if fine or not unknown else []
+        rest = sum(report.status == "not-applicable" for report in audit.files)
+        parts = [f"The standard fits in {plural(fine, 'file')}"] if fine or not (unknown or told) else []
         parts += [undecided] * bool(unknown) + [f"{plural(rest, 'file')} without a standard to judge"] * bool(rest)
-        return "; ".join(parts) + f" (ATK {one_word(audit.atk_version)})."
-    return f"{_found(audit)}{'; ' + undecided if undecided else ''}{_mendable(audit)}."
+        return "; ".join([*parts, *told]) + f" (ATK {one_word(audit.atk_version)})."
+    return "; ".join([_found(audit), *[undecided] * bool(undecided), *told]) + f"{_mendable(audit)}."
 
 
 def _found(audit: Audit) -> str:

@@ -97,7 +97,7 @@ def test_a_mistake_is_named_by_file_and_line(tmp_path: Path, old: str, new: str,
     path.write_text(EXTENSION.replace(old, new))
     with pytest.raises(StandardsError) as raised:
         load_standards(path)
-    assert str(raised.value).startswith(f"{path}:{line}: "), str(raised.value)
+    assert str(raised.value).startswith(f"{path}:{line}:"), str(raised.value)
     assert message in str(raised.value)
 
 

@@ -13,7 +13,8 @@ from opscan.audit import Audited, audit_paths
 from opscan.config import Settings
 from opscan.fixing import plan_fixes, write_fixes
 from opscan.judging import specs
-from opscan.judging.rules import RuleError, load_rule, rule_names
+from opscan.judging.rules import load_rule, read_rule, rule_names
+from opscan.judging.standards_file import StandardsError, read_document
 from opscan.numerics import Limits
 from opscan.numerics.workers import Workers
 
@@ -26,6 +27,7 @@ def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
     paths = [folder]
     for name, content in files:
         path = folder / name
+        path.parent.mkdir(exist_ok=True)
         if content is None:
             paths.append(path)
         elif isinstance(content, dict):
@@ -37,7 +39,8 @@ def lay_out(folder: Path, files: tuple[tuple[str, Any], ...]) -> list[Path]:
 
 
 def audit(paths: list[Path], name: str = "") -> Audited:
-    return audit_paths(paths, Settings(run_generators=name in NEED_A_RUN))
+    own = paths[0] / "house"
+    return audit_paths(paths, Settings(run_generators=name in NEED_A_RUN, rules=(own,) if own.is_dir() else ()))
 
 
 def raised(audited: Audited) -> set[str]:
@@ -85,10 +88,11 @@ def test_a_rule_is_found_by_id_and_by_name() -> None:
         load_rule("OPS999")
 
 
-def test_a_broken_rule_file_is_refused_by_name() -> None:
-    from opscan.judging.rules import _read
-
-    with pytest.raises(RuleError, match=r"OPS9-x\.yaml: unknown key 'sevrity'"):
-        _read(Path("OPS9-x.yaml"), {"sevrity": "error"})
-    with pytest.raises(RuleError, match="`why` is missing"):
-        _read(Path("OPS9-x.yaml"), {"severity": "error", "summary": "s", "bad": "x", "good": "y"})
+def test_a_broken_rule_file_is_refused_by_place(tmp_path: Path) -> None:
+    path = tmp_path / "OPS999-x.yaml"
+    path.write_text("severity: error\nsumary: s\nwhy: w\nbad: x\ngood: y\n")
+    with pytest.raises(StandardsError, match=r"OPS999-x\.yaml:2:1: unknown key 'sumary' .*did you mean summary"):
+        read_rule(read_document(path))
+    path.write_text("severity: fatal\nsummary: s\nwhy: w\nbad: x\ngood: y\n")
+    with pytest.raises(StandardsError, match=r":1:1: severity is 'fatal'"):
+        read_rule(read_document(path))
