@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opscan.numerics.binding import TensorArgument
-from opscan.numerics.paths import terms
+from opscan.numerics.paths import asking, terms
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue
 
@@ -97,7 +97,7 @@ def test_shapes(term: object, at: Instance, expected: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("term", "at", "expected"), QUESTIONS, ids=str)
 def test_questions(term: object, at: Instance, expected: str) -> None:
-    assert terms.question(term)(at) == expected
+    assert asking.question(term)(at) == expected
 
 
 @pytest.mark.parametrize(("compile_", "term", "at"), SENSELESS, ids=str)

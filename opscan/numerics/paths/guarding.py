@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
-from opscan.numerics.paths import terms
+from opscan.numerics.paths import asking
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Term
 from opscan.numerics.paths.vocabulary import Vocabulary, Word
@@ -26,7 +26,7 @@ def guards(calls: Sequence[Instance]) -> tuple[Guard, ...]:
     """Questions with the answers that `calls` gave, for those that can tell a call apart."""
     kept: list[Guard] = []
     for term in _candidates(calls):
-        compiled = terms.question(term)
+        compiled = asking.question(term)
         answers = {_answer(compiled, call) for call in calls}
         if None not in answers and answers != {"no"} and "no" not in answers and _tells(term, answers):
             kept.append((term, tuple(sorted(answers))))  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def sharpened(known: tuple[Guard, ...], calls: Sequence[Instance], refused: Sequ
 
 
 def _stopped(guard: Guard, calls: Sequence[Instance]) -> set[int]:
-    compiled = terms.question(guard[0])
+    compiled = asking.question(guard[0])
     return {place for place, call in enumerate(calls) if _answer(compiled, call) not in guard[1]}
 
 
@@ -61,7 +61,7 @@ def _comparisons(calls: Sequence[Instance]) -> Iterator[Guard]:
         if word.term[0] in ("value", "item")
     ]
     for one, other in (*itertools.combinations(words, 2), *itertools.product(twice, words)):
-        answers = {terms.compare(a, b) for a, b in zip(one.column, other.column, strict=True)}
+        answers = {asking.compare(a, b) for a, b in zip(one.column, other.column, strict=True)}
         if len(answers) < len(_COMPARED):
             yield ["more", one.term, other.term], tuple(sorted(answers))
 
@@ -108,7 +108,7 @@ def _number_candidates(name: str, calls: Sequence[Instance], tensors: Sequence[T
     values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
     whole = all(type(value) is int for value in values)
     axis_of = [["axis", name, tensor, slack] for slack in (0, 1) for tensor in tensors if whole]
-    axis_of = [term for term in axis_of if {_answer(terms.question(term), call) for call in calls} == {"yes"}]
+    axis_of = [term for term in axis_of if {_answer(asking.question(term), call) for call in calls} == {"yes"}]
     if axis_of and min(values) < 0:
         yield axis_of[0]
         return

@@ -10,7 +10,7 @@ from typing import Any
 
 from opscan.model import TensorClass
 from opscan.numerics.dtypes import ATK_DTYPES
-from opscan.numerics.paths import terms
+from opscan.numerics.paths import asking, terms
 from opscan.numerics.paths.path import Outcome, TensorPath
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Term
@@ -182,14 +182,14 @@ class _Questions:
                 yield term, answers
 
     def _asked(self, term: Term) -> tuple[Term, Answers]:
-        compiled = terms.question(term)
+        compiled = asking.question(term)
         return term, tuple([_safe(compiled, call) for call in self._calls])
 
     def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, Answers]]:
         yield from map(self._asked, extents)
         yield from (self._asked(["kind", name]) for name in words.numeric)
         for word in words.numbers:
-            yield word.term, tuple([None if count is None else terms.bucket(count) for count in word.column])
+            yield word.term, tuple([None if count is None else asking.bucket(count) for count in word.column])
         yield from (self._asked(["power", term]) for term in extents)
         for one, other in itertools.combinations(words.shapes, 2):
             pairs = zip(one.column, other.column, strict=True)
@@ -202,7 +202,7 @@ class _Questions:
         near = [word for word in words.numbers if word.term[0] in ("size", "value", "item", "numel")][:24]
         for one, other in (*itertools.combinations(ranked, 2), *itertools.combinations(near, 2)):
             pairs = zip(one.column, other.column, strict=True)
-            yield ["more", one.term, other.term], tuple([_told(a, b, terms.compare) for a, b in pairs])
+            yield ["more", one.term, other.term], tuple([_told(a, b, asking.compare) for a, b in pairs])
 
 
 def _extents(outcomes: Sequence[Outcome]) -> list[Term]:
@@ -219,7 +219,7 @@ def _same(one: Any, other: Any) -> str:
 
 
 def _share(above: int, below: int) -> str:
-    return terms.bucket(terms.share(above, below))
+    return asking.bucket(terms.share(above, below))
 
 
 def _questions(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> list[Term] | None:
@@ -261,7 +261,7 @@ def _table(
     labels: Sequence[int], questions: Sequence[Term], calls: Sequence[Instance]
 ) -> tuple[tuple[Term, ...], dict[tuple[str, ...], int]]:
     """The outcome for all answers that enough calls have given together."""
-    asked = [terms.answered(term) for term in questions]
+    asked = [asking.answered(term) for term in questions]
     cells: dict[tuple[str, ...], Counter[int]] = {}
     for label, call in zip(labels, calls, strict=True):
         cells.setdefault(tuple([ask(call) for ask in asked]), Counter())[label] += 1

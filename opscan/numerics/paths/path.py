@@ -8,7 +8,7 @@ from functools import cached_property
 
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.dtypes import ATK_DTYPES
-from opscan.numerics.paths import terms
+from opscan.numerics.paths import asking, terms
 from opscan.numerics.paths.signature import Instance, Sizes
 from opscan.numerics.paths.terms import NoValue, Term
 
@@ -96,7 +96,7 @@ class TensorPath:
 
     @cached_property
     def _questions(self) -> list[Callable[[Instance], str]]:
-        return [terms.answered(term) for term in self.questions]
+        return [asking.answered(term) for term in self.questions]
 
     def sizes(self, call: Instance) -> Sizes:
         """The shape at the sizes of `call`. Raises NoValue."""
@@ -135,7 +135,7 @@ class Path:
 
     @cached_property
     def _guards(self) -> list[tuple[Callable[[Instance], str], frozenset[str]]]:
-        return [(terms.question(term), frozenset(answers)) for term, answers in self.guards]
+        return [(asking.question(term), frozenset(answers)) for term, answers in self.guards]
 
     @cached_property
     def _outputs(self) -> list[TensorPath]:

@@ -1,4 +1,4 @@
-"""The language of a path: sizes and shapes of a call as terms, and the questions that decide between its cases.
+"""The language of a path: sizes and shapes of a call as terms.
 
 A term is a number or a list whose head names what it computes, so that it ships as JSON. It is compiled once into a
 function of an `Instance`; where it makes no sense (an axis that is not there, shapes that do not meet) it raises
@@ -11,17 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opscan.numerics.call import is_representable, is_scale, spatial
+from opscan.numerics.call import spatial
 from opscan.numerics.paths.signature import Instance, Sizes
 from opscan.numerics.transfer.windows import adaptive_windows, overlap
 
 Term = Any
 """A number, or a list such as `["per", ["numel", ["output", 0]], ["numel", ["tensor", 1]]]`."""
-SPECIAL_NUMBERS = (0, 1, -1, 2, -2, 3, 0.5, -0.5)
-"""Numbers that operators are known to treat in ways of their own."""
-
-
-NO_ANSWER = "-"
 
 
 class NoValue(Exception):
@@ -42,32 +37,6 @@ def number(term: Term) -> Number:
     if isinstance(term, int):
         return lambda _: term
     return _NUMBERS[term[0]](*term[1:])
-
-
-def question(term: Term) -> Callable[[Instance], str]:
-    """The function that `term` means, from a call to one of few answers."""
-    if term[0] in _QUESTIONS:
-        return _QUESTIONS[term[0]](*term[1:])
-    value = number(term)
-    return lambda call: bucket(value(call))
-
-
-def answered(term: Term) -> Callable[[Instance], str]:
-    """The question, with an answer of its own where it makes no sense."""
-    ask = question(term)
-
-    def answer(call: Instance) -> str:
-        try:
-            return ask(call)
-        except NoValue:
-            return NO_ANSWER
-
-    return answer
-
-
-def bucket(count: int) -> str:
-    """What an extent decides: nothing to add, nothing to round, one rounding, many."""
-    return str(count) if count < 3 else "n"
 
 
 # -- shapes ----------------------------------------------------------------------------------------------------------
@@ -123,7 +92,7 @@ def _without(source: Term, name: str, keep: bool) -> Shape:
 
     def reduce(call: Instance) -> Sizes:
         sizes = whole(call)
-        axes = _axes(call, name, len(sizes))
+        axes = axes_in(call, name, len(sizes))
         if keep:
             return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
         return tuple(size for axis, size in enumerate(sizes) if axis not in axes)
@@ -211,7 +180,7 @@ def _along(source: Term, name: str) -> Number:
 
     def multiply(call: Instance) -> int:
         sizes = whole(call)
-        return math.prod(sizes[axis] for axis in _axes(call, name, len(sizes)))
+        return math.prod(sizes[axis] for axis in axes_in(call, name, len(sizes)))
 
     return multiply
 
@@ -315,133 +284,10 @@ def _adaptive(rank: int, which: int) -> Number:
     return count
 
 
-# -- questions -------------------------------------------------------------------------------------------------------
-
-
-def _same(one: Term, other: Term) -> Callable[[Instance], str]:
-    first, second = shape(one), shape(other)
-    return lambda call: "yes" if first(call) == second(call) else "no"
-
-
-def _more(one: Term, other: Term) -> Callable[[Instance], str]:
-    """How two numbers compare."""
-    first, second = number(one), number(other)
-
-    return lambda call: compare(first(call), second(call))
-
-
-def compare(one: float, other: float) -> str:
-    return "same" if one == other else "more" if one > other else "less"
-
-
-def _power(term: Term) -> Callable[[Instance], str]:
-    """Whether dividing by a number only moves the exponent."""
-    value = number(term)
-
-    def check(call: Instance) -> str:
-        count = value(call)
-        return "yes" if count > 0 and is_scale(1 / count, _dtype(call)) else "no"
-
-    return check
-
-
-def _meeting(one: Term, other: Term) -> Callable[[Instance], str]:
-    """Which of two shapes grows where they broadcast to one: neither, the first, the second, both; or they do not."""
-    first, second = shape(one), shape(other)
-
-    def compare_shapes(call: Instance) -> str:
-        left, right = first(call), second(call)
-        if left == right:
-            return "neither"
-        try:
-            common = common_shape((left, right))
-        except NoValue:
-            return "no"
-        return "both" if common not in (left, right) else "second" if common == left else "first"
-
-    return compare_shapes
-
-
-def _inside(one: Term, other: Term, name: str) -> Callable[[Instance], str]:
-    """Whether the first shape is nowhere larger than the second, but on the axes that attribute `name` lists."""
-    first, second = shape(one), shape(other)
-
-    def compare(call: Instance) -> str:
-        small, large = first(call) or (1,), second(call) or (1,)
-        free = _axes(call, name, len(large)) if name else ()
-        fits = all(a <= b for axis, (a, b) in enumerate(zip(small, large, strict=False)) if axis not in free)
-        return "yes" if fits and len(small) == len(large) else "no"
-
-    return compare
-
-
-def _is_axis(name: str, source: Term, slack: int) -> Callable[[Instance], str]:
-    """Whether an attribute lists axes of a shape (with `slack` more of them), each once."""
-    whole = shape(source)
-
-    def check(call: Instance) -> str:
-        value = call.numbers.get(name)
-        listed = value if isinstance(value, tuple) else (value,)
-        rank = len(whole(call)) + slack
-        if not all(type(axis) is int and -max(rank, 1) <= axis < max(rank, 1) for axis in listed):
-            return "no"
-        return "yes" if len({axis % max(rank, 1) for axis in listed}) == len(listed) else "no"
-
-    return check
-
-
-def _is_within(term: Term, low: int, high: int) -> Callable[[Instance], str]:
-    value = number(term)
-    return lambda call: "yes" if low <= value(call) <= high else "no"
-
-
-def _is_among(term: Term, *numbers: int) -> Callable[[Instance], str]:
-    value = number(term)
-    return lambda call: "yes" if value(call) in numbers else "no"
-
-
-def _is_between(name: str, low: float, high: float) -> Callable[[Instance], str]:
-    def check(call: Instance) -> str:
-        value = call.numbers.get(name)
-        listed = value if isinstance(value, tuple) else (value,)
-        return "yes" if all(item is not None and low <= item <= high for item in listed) else "no"
-
-    return check
-
-
-def _kind(name: str) -> Callable[[Instance], str]:
-    """What operators look at in a number: see `kind_of_number`."""
-
-    def read(call: Instance) -> str:
-        value = call.numbers.get(name)
-        if isinstance(value, tuple):
-            return ",".join(kind_of_number(item, _dtype(call)) for item in value)
-        return kind_of_number(value, _dtype(call)) if value is not None else _fail()
-
-    return read
-
-
-def kind_of_number(value: float, dtype: str) -> str:
-    """The number itself where it is special, else its sign and whether it is whole, scales, and fits `dtype`."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value in SPECIAL_NUMBERS:
-        return f"{value:g}"
-    marks = ["negative" if value < 0 else "positive"]
-    marks += ["whole"] if value == int(value) else ["small"] if abs(value) < 1 else []
-    marks += ["scale"] if is_scale(value, dtype) else []
-    marks += [] if is_representable(value, dtype) else ["rounded"]
-    return " ".join(marks)
-
-
-def _dtype(call: Instance) -> str:
-    return next((tensor.dtype for tensor in call.tensors if "float" in tensor.dtype), "float32")
-
-
 # -- attributes that name axes ---------------------------------------------------------------------------------------
 
 
-def _axes(call: Instance, name: str, rank: int) -> tuple[int, ...]:
+def axes_in(call: Instance, name: str, rank: int) -> tuple[int, ...]:
     value = call.numbers.get(name)
     if value is None or value == ():
         return tuple(range(rank))
@@ -489,16 +335,4 @@ _NUMBERS: dict[str, Callable[..., Number]] = {
     "unwound": _unwound,
     "overlap": _overlap,
     "adaptive": _adaptive,
-}
-_QUESTIONS: dict[str, Callable[..., Callable[[Instance], str]]] = {
-    "same": _same,
-    "more": _more,
-    "kind": _kind,
-    "meeting": _meeting,
-    "inside": _inside,
-    "power": _power,
-    "axis": _is_axis,
-    "between": _is_between,
-    "within": _is_within,
-    "among": _is_among,
 }

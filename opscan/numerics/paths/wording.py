@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opscan.numerics.dtypes import ATK_DTYPES
+from opscan.numerics.paths.asking import NO_ANSWER
 from opscan.numerics.paths.path import Outcome, Path, TensorPath
-from opscan.numerics.paths.terms import NO_ANSWER, Term
+from opscan.numerics.paths.terms import Term
 
 _PARAMETER = re.compile(r"(?:^| )(#?\w+):")
 
