@@ -131,13 +131,15 @@ def _makes_zeros(call: Call) -> bool:
 
 
 def _makes_units(call: Call) -> bool:
-    """Signs, ones, and masks as numbers."""
+    """Signs, ones, masks as numbers, and sums over one of these."""
     if call.packet in _ONES:
         return True
     operand = call.arguments.get("src") if call.packet == "copy_" else next(call.operands(), None)
     if not isinstance(operand, Operand) or operand.complex:
         return False
-    return call.packet in _SIGNS or (call.packet in _COPIES and (operand.unit or operand.dtype == "bool"))
+    signed = operand.unit or operand.dtype == "bool"
+    lone = call.packet == "sum" and operand.numel == call.output.numel
+    return call.packet in _SIGNS or (signed and (lone or call.packet in _COPIES))
 
 
 def _region(call: Call) -> Region | None:

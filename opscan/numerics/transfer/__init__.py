@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.numerics.bits import Bits, Level, accumulate, unknown
+from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.transfer.copies import cast
 
@@ -85,7 +85,7 @@ def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) 
         if not raised and not longer:
             return bits
         if spread > 1 and bits.level <= Level.ACCUMULATED:
-            bits = accumulate(bits, spread, "reduction", "shapes")
+            bits = accumulate(join((bits, inherited)), spread, "reduction", "shapes")
         return replace(bits, depends=bits.depends | {"values"})
 
     return tuple(map(hang, results))

@@ -72,6 +72,11 @@ def _linear_algebra(call: Call) -> tuple[Bits, ...]:
     return tuple(bits for _ in call.outputs)
 
 
+def _triangular_solve(call: Call) -> tuple[Bits, ...]:
+    """The solution, and a copy of the coefficients."""
+    return (_linear_algebra(call)[0], call.tensor("A").bits)
+
+
 def _fourier(call: Call) -> tuple[Bits, ...]:
     source = call.output if call.packet == "_fft_c2r" else call.tensor("self")
     count = math.prod(source.shape[axis] for axis in call.argument("dim", ()))
@@ -89,5 +94,6 @@ RULES = {
     "convolution-backward": _convolution_backward,
     "cross": _cross,
     "linear-algebra": _linear_algebra,
+    "triangular-solve": _triangular_solve,
     "fourier": _fourier,
 }

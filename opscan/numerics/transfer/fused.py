@@ -7,15 +7,37 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from opscan.numerics.bits import Bits, accumulate, round_many
-from opscan.numerics.call import Call, Operand
+from opscan.numerics.bits import CONST, Bits, accumulate, round_many, round_once
+from opscan.numerics.call import SIGNIFICAND, Call, Operand
 
 
 def _opaque(call: Call) -> tuple[Bits, ...]:
     """An accumulation over `EXTENTS[packet]` computed values; in an unknown kernel over all it could be."""
+    if call.packet in _DISTANCES and call.argument("p") in _DISTANCES[call.packet]:
+        return _extreme_distance(call)
+    if call.packet == "_sparse_mm_reduce_impl" and call.argument("reduce") in ("amax", "amin"):
+        extreme = round_once(call.joined())  # the largest or smallest of products that are rounded one by one
+        return tuple(extreme for _ in call.outputs)
     count = EXTENTS.get(call.packet, _everything)(call)
     cause = "contraction" if call.packet in _CONTRACTIONS else "reduction"
     return call.each_output(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True))
+
+
+_DISTANCES = {
+    "_cdist_forward": (0, math.inf),
+    "_cdist_backward": (0,),
+    "_pdist_forward": (0, math.inf),
+    "_pdist_backward": (0,),
+}
+"""Orders in which a distance is no sum of computed values."""
+
+
+def _extreme_distance(call: Call) -> tuple[Bits, ...]:
+    """The number of coordinates that differ, whose gradient is 0, or the largest difference of two coordinates."""
+    if call.packet.endswith("_backward"):
+        return call.each_output(CONST)
+    counts = call.argument("p") == 0 and EXTENTS[call.packet](call) < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    return call.each_output(call.joined() if counts else round_once(call.joined()))
 
 
 def _everything(call: Call) -> int:

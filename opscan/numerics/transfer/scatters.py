@@ -107,12 +107,27 @@ def _write(call: Call, addends: int) -> tuple[Bits, ...]:
 
 
 def _segment(call: Call) -> tuple[Bits, ...]:
-    data = call.tensor("data", "grad")
-    if call.packet == "segment_reduce" and call.argument("reduce") in ("max", "min"):
+    data = call.tensor("data")
+    if call.argument("reduce") in ("max", "min"):
         return call.each_output(call.joined())
     axis, initial = call.argument("axis", 0), call.argument("initial") is not None
     addends = (data.shape[axis] if data.shape else 1) + initial
     bits = accumulate(round_many(call.joined()), max(3, addends), "reduction", "values")
+    return call.each_output(bits)
+
+
+def _segment_backward(call: Call) -> tuple[Bits, ...]:
+    """An element lies in one segment, so its gradient is that segment's: as it is, or divided by a count or by ties.
+
+    For a product it is multiplied by all the other elements of the segment.
+    """
+    upstream, reduce = call.tensor("grad").bits, call.argument("reduce")
+    if reduce == "sum":
+        return call.each_output(upstream)
+    bits = round_many(upstream if reduce == "mean" else call.joined())
+    if reduce == "prod":
+        shape = call.tensor("data").shape
+        bits = accumulate(bits, shape[call.argument("axis", 0)] if shape else 1, "reduction", "values", fused=True)
     return call.each_output(bits)
 
 
@@ -169,6 +184,7 @@ RULES = {
     "scatter-reduce": _scatter_reduce,
     "scatter-value": _scatter_value,
     "segment": _segment,
+    "segment-backward": _segment_backward,
     "embedding-bag": _embedding_bag,
     "embedding-bag-backward": _embedding_bag_backward,
     "histogram": _histogram,
