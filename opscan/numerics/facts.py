@@ -17,8 +17,8 @@ _SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
 _COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
 _CHOOSING = frozenset(
     {
-        "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_to_sparse",
-        "_coalesce", "_values", "values", "_indices", "indices",
+        "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_dim_consecutive", "unique_consecutive",
+        "bincount", "_to_sparse", "_coalesce", "_values", "values", "_indices", "indices",
     }
 )  # fmt: skip
 """Calls whose values decide how many elements come out."""

@@ -21,7 +21,10 @@ from opscan.numerics.signatures import Parameter, plain, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
 _NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
-_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "npu_")
+_PREFIXES = (
+    "torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "_npu_", "npu_",
+)  # fmt: skip
+_ENDINGS = ("weightnz", "out")
 _FIELDS = frozenset({"aten", "signature", "formula", "also", "cast", "ignores", "note"})
 
 
@@ -143,12 +146,19 @@ def spellings(name: str) -> Iterator[str]:
         name = name.removeprefix(prefix)
     exact = plain(name).removeprefix("aclnn")
     seen = set()
-    for base in (exact, re.sub(r"v\d+$", "", exact)):
-        for stem in (base, base.removeprefix("inplace"), base.removesuffix("weightnz"), base.removesuffix("out")):
+    for base in _bases(exact):
+        for stem in (base, base.removeprefix("inplace"), *(base.removesuffix(ending) for ending in _ENDINGS)):
             for key in (stem, re.sub(r"grad$", "backward", stem), re.sub(r"backward$", "grad", stem)):
                 if key and key not in seen:
                     seen.add(key)
                     yield key
+
+
+def _bases(exact: str) -> Iterator[str]:
+    """A name, and what it is called without the marks for a variant and for a version at its end."""
+    for name in (exact, exact.removesuffix("functional"), exact.removesuffix("weightnz")):
+        yield name
+        yield re.sub(r"v\d+$", "", name)
 
 
 @lru_cache(maxsize=1)

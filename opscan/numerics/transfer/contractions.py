@@ -35,7 +35,8 @@ def _matmul(call: Call) -> tuple[Bits, ...]:
 
 def _convolution(call: Call) -> tuple[Bits, ...]:
     weight = call.tensor("weight")
-    channels = weight.shape[0] // call.argument("groups", 1) if call.argument("transposed") else weight.shape[1]
+    transposed = call.argument("transposed") or "_transpose" in call.packet
+    channels = weight.shape[0] // call.argument("groups", 1) if transposed else weight.shape[1]
     count = math.prod(weight.shape[2:]) * channels
     bias = isinstance(call.argument("bias"), Operand)
     return call.each_output(contract(call.joined(), count, "attributes", bias=bias))

@@ -104,6 +104,8 @@ def _scaled_copy(call: Call) -> tuple[Bits, ...]:
 def _masked_scale(call: Call) -> tuple[Bits, ...]:
     """The gradient of dropout: chosen by a mask, then multiplied by a number."""
     inherited, scale = call.joined(), call.argument("scale")
+    if call.tensor("mask").dtype != "bool":
+        return call.each_output(round_many(inherited))
     if _scales(scale, call):
         return call.each_output(inherited)
     return call.each_output(round_once(inherited) if _whole(scale, call) else round_many(inherited))

@@ -159,9 +159,12 @@ def _embedding_bag_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _histogram(call: Call) -> tuple[Bits, ...]:
-    """Counts are exact; bin edges, densities and sums of weights are not."""
+    """Counts are exact where edges are given or none are needed; computed edges, densities, sums of weights are not."""
     weight = call.argument("weight", call.argument("weights"))
-    if call.packet == "bincount" and weight is None:
+    edges = call.argument("bins")
+    given = [isinstance(edge, Operand) for edge in (edges if isinstance(edges, (list, tuple)) else [edges])]
+    few = all(given) and call.tensor("self").numel < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    if weight is None and (call.packet == "bincount" or (few and not call.argument("density"))):
         return tuple(call.joined() for _ in call.outputs)
     computed = round_many(call.joined())
     if not isinstance(weight, Operand):

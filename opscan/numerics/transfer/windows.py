@@ -164,7 +164,7 @@ def _copies(given: int, size: int, scale: float) -> int:
 def _taps(call: Call) -> tuple[int, int]:
     """(addends of one interpolated element, axes that are resampled)."""
     axes = _rank(call) if "trilinear" not in call.packet else 3
-    per_axis = 4 if "bicubic" in call.packet else 2
+    per_axis = next((taps for name, taps in (("bicubic", 4), ("lanczos", 6)) if name in call.packet), 2)
     return per_axis, axes
 
 
