@@ -92,7 +92,8 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
 
     Two exact addends are rounded once whatever the order; two rounded ones still in a fixed order, unless the
     products can be `fused` into the sum (then already two depend on which product is rounded). One addend is none, and
-    a sum of nothing a constant. A sum of sums has the product of their extents; products of sums count only the larger one.
+    a sum of nothing a constant. A sum of sums has the product of their extents; products of sums count only the larger
+    one.
     """
     if bits.level == Level.CONST and not fused:
         return replace(bits, uninitialised=False)

@@ -126,6 +126,9 @@ def pool_of(call: Call) -> Pool | None:
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
+    factor = call.argument("other")
+    if call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0:
+        return True  # or NaN, whatever is added to it
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 

@@ -29,8 +29,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
-from numerics_claims import claims_of
 from numerics_cases import Inexpressible, case_for, range_of
+from numerics_claims import claims_of
 from numerics_runs import Subject, of_sample, run
 from sweep import limit
 from torch.utils._python_dispatch import TorchDispatchMode

@@ -89,8 +89,9 @@ def _row(what: Any, dtype: str, name: str, claim: Any, truth: Any) -> dict[str, 
     return {
         "operator": what.name, "label": what.label, "dtype": dtype, "tensor": name, "claim": claim.row,
         "truth": truth.column if truth.floating or truth.column != "unseen" else "exact", "numel": truth.numel,
-        "extent": claim.extent, "depends": sorted(claim.depends), "contradiction": found, "path": list(claim.path), "fan": truth.fan,
-        "moved": truth.moved, "blind": truth.blind, "explained": bool(found) and what.name in EXPLAINED.get(found, ()),
+        "extent": claim.extent, "depends": sorted(claim.depends), "contradiction": found, "path": list(claim.path),
+        "fan": truth.fan, "moved": truth.moved, "blind": truth.blind,
+        "explained": bool(found) and what.name in EXPLAINED.get(found, ()),
     }  # fmt: skip
 
 

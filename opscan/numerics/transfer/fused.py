@@ -100,7 +100,8 @@ def _lstm_cell(call: Call) -> int:
 def _slice_of_weight(call: Call) -> int:
     """The elements that share one norm."""
     weight = call.tensor("v", "saved_v")
-    return weight.numel // max(weight.shape[call.argument("dim", 0)], 1)
+    kept: int = weight.shape[call.argument("dim", 0)]
+    return weight.numel // max(kept, 1)
 
 
 def _recurrent_layer(call: Call) -> int:

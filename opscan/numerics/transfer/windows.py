@@ -156,8 +156,12 @@ def _nearest_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _copies(given: int, size: int, scale: float) -> int:
-    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest."""
-    usual = 1 if scale <= 1 else math.ceil(scale) + (0 if float(scale).is_integer() else 1)
+    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest.
+
+    The places of an element span `scale`, and their ends are computed: a few more where that is nearly whole.
+    """
+    usual = int(scale) if float(scale).is_integer() else math.floor(scale * (1 + given * 1e-6)) + 1
+    usual = usual if scale > 1 else 1
     return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
 
 
