@@ -50,6 +50,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an answer was taken from: an entry of the catalog. `path` is relative to the folder of the catalog."""
+
+    entry: str
+    path: str
+    line: int
+    aten: str | None
+    formula: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One described operator. `also`: other names of a parameter; `cast`: dtypes that its tensors must have.
 
@@ -121,6 +132,11 @@ def find(name: str) -> Place | None:
 @lru_cache(maxsize=1024)
 def load(place: Place) -> Entry:
     """The entry at `place`, following the other name it stands for. Raises MalformedEntry."""
+    return _entry(*_followed(place))
+
+
+def _followed(place: Place) -> tuple[Place, Mapping[str, Any]]:
+    """Where the entry really stands, and what it says. Raises MalformedEntry."""
     content = _parse(place)
     for _ in range(4):
         if not isinstance(content, str):
@@ -131,7 +147,16 @@ def load(place: Place) -> Entry:
         place, content = target, _parse(target)
     if not isinstance(content, dict) or set(content) - _FIELDS:
         raise MalformedEntry(f"{place} needs a name, or a mapping of {', '.join(sorted(_FIELDS))}")
-    return _entry(place, content)
+    return place, content
+
+
+def origin_of(name: str) -> Origin | None:
+    """What the catalog takes an aclnn, torch_npu or module name for, without torch. Raises MalformedEntry."""
+    place = find(name)
+    if place is None:
+        return None
+    place, content = _followed(place)
+    return Origin(place.key, "/".join(place.path.parts[-3:]), place.line, content.get("aten"), content.get("formula"))
 
 
 def places() -> tuple[Place, ...]:

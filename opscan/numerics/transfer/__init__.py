@@ -98,7 +98,7 @@ def _promoted(call: Call) -> Call:
         return call
 
     def bring(value: Any) -> Any:
-        if isinstance(value, Operand) and value.dtype not in (output.dtype, "bool"):
+        if isinstance(value, Operand) and not value.unit and value.dtype not in (output.dtype, "bool"):
             return replace(value, bits=cast(value.bits, value.dtype, output.dtype))
         return [bring(item) for item in value] if isinstance(value, list) else value
 
