@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opscan.numerics.bits import Level
 from opscan.numerics.call import Call, Operand, Pool, Region, spatial
 
 _ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
@@ -128,7 +129,7 @@ def _makes_zeros(call: Call) -> bool:
         return True
     factor = call.argument("other")
     if call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0:
-        return True  # or NaN, whatever is added to it
+        return call.joined().level <= Level.SELECT  # a sum may overflow on one device alone, and 0 * inf is NaN
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
