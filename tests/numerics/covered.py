@@ -15,6 +15,7 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import argparse
+import importlib
 import json
 import re
 import sys
@@ -204,6 +205,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    importlib.import_module("torch._dynamo")  # torch imports it at its first use: no limit may cut that short
     started = time.monotonic()
     reached: set[Any] = set()
     entries: dict[str, Coverage] = {}
