@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from opscan.config import Settings
-from opscan.model import Case, Finding
+from opscan.model import Case, Classification, Finding
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
+    from opscan.numerics.names import Origin
 
 
 class Failure(click.ClickException):
@@ -182,8 +183,16 @@ def run_explain(
         answers = list(zip(patterns, known, strict=True))
         _put(render_patterns(answers, name, chosen, color=terminal, width=width), output)
     else:
-        _put(render_explanation(known[0], name, chosen, color=terminal, width=width), output)
+        origin = _origin(known[0], name)
+        _put(render_explanation(known[0], name, chosen, color=terminal, width=width, origin=origin), output)
     return int(not known[0].tensors)
+
+
+def _origin(known: Classification, name: str) -> Origin | None:
+    """The catalog's entry that an answer was taken from; None where PyTorch's own operator was asked."""
+    from opscan.numerics.names import is_npu_name, origin_of
+
+    return origin_of(name) if known.basis == "name" and is_npu_name(name) else None
 
 
 def run_validate(

@@ -91,11 +91,14 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
     """Add up `count` values whose bits are `bits`.
 
     Two exact addends are rounded once whatever the order; two rounded ones still in a fixed order, unless the
-    products can be `fused` into the sum (then already two depend on which product is rounded). One addend is none.
-    A sum of sums has the product of their extents; products of sums count only the larger one.
+    products can be `fused` into the sum (then already two depend on which product is rounded). One addend is none, and
+    a sum of nothing a constant. A sum of sums has the product of their extents; products of sums count only the larger
+    one.
     """
     if bits.level == Level.CONST and not fused:
         return replace(bits, uninitialised=False)
+    if count <= 0 and bits.level <= Level.ACCUMULATED:
+        return replace(bits, level=Level.CONST, addends=1, causes=(), products=False, uninitialised=False)
     if count <= 1:
         return replace(bits, depends=bits.depends | frozenset(depends) - {"values"}, uninitialised=False)
     total = max(bits.addends, count) if fused else bits.addends * count

@@ -10,6 +10,7 @@ TORCH_DTYPES: Mapping[str, str] = {
     "fp16": "float16", "float16": "float16", "half": "float16",
     "bf16": "bfloat16", "bfloat16": "bfloat16",
     "fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2",
+    "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2",
     "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "int": "int32",
     "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
     "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",

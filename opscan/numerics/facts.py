@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opscan.numerics.bits import Level
 from opscan.numerics.call import Call, Operand, Pool, Region, spatial
 
 _ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
@@ -17,8 +18,8 @@ _SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
 _COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
 _CHOOSING = frozenset(
     {
-        "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_to_sparse",
-        "_coalesce", "_values", "values", "_indices", "indices",
+        "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_dim_consecutive", "unique_consecutive",
+        "bincount", "_to_sparse", "_coalesce", "_values", "values", "_indices", "indices",
     }
 )  # fmt: skip
 """Calls whose values decide how many elements come out."""
@@ -126,18 +127,23 @@ def pool_of(call: Call) -> Pool | None:
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
+    factor = call.argument("other")
+    if call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0:
+        return call.joined().level <= Level.SELECT  # a sum may overflow on one device alone, and 0 * inf is NaN
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
 def _makes_units(call: Call) -> bool:
-    """Signs, ones, and masks as numbers."""
+    """Signs, ones, masks as numbers, and sums over one of these."""
     if call.packet in _ONES:
         return True
     operand = call.arguments.get("src") if call.packet == "copy_" else next(call.operands(), None)
     if not isinstance(operand, Operand) or operand.complex:
         return False
-    return call.packet in _SIGNS or (call.packet in _COPIES and (operand.unit or operand.dtype == "bool"))
+    signed = operand.unit or operand.dtype == "bool"
+    lone = call.packet == "sum" and operand.numel == call.output.numel
+    return call.packet in _SIGNS or (signed and (lone or call.packet in _COPIES))
 
 
 def _region(call: Call) -> Region | None:

@@ -21,7 +21,10 @@ from opscan.numerics.signatures import Parameter, plain, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
 _NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
-_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "npu_")
+_PREFIXES = (
+    "torch.nn.functional.", "torch.nn.", "torch.ops.npu.", "torch_npu.", "torch.", "torch_", "aclnn.", "_npu_", "npu_",
+)  # fmt: skip
+_ENDINGS = ("weightnz", "out")
 _FIELDS = frozenset({"aten", "signature", "formula", "also", "cast", "ignores", "note"})
 
 
@@ -44,6 +47,17 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an answer was taken from: an entry of the catalog. `path` is relative to the folder of the catalog."""
+
+    entry: str
+    path: str
+    line: int
+    aten: str | None
+    formula: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,11 @@ def find(name: str) -> Place | None:
 @lru_cache(maxsize=1024)
 def load(place: Place) -> Entry:
     """The entry at `place`, following the other name it stands for. Raises MalformedEntry."""
+    return _entry(*_followed(place))
+
+
+def _followed(place: Place) -> tuple[Place, Mapping[str, Any]]:
+    """Where the entry really stands, and what it says. Raises MalformedEntry."""
     content = _parse(place)
     for _ in range(4):
         if not isinstance(content, str):
@@ -128,7 +147,16 @@ def load(place: Place) -> Entry:
         place, content = target, _parse(target)
     if not isinstance(content, dict) or set(content) - _FIELDS:
         raise MalformedEntry(f"{place} needs a name, or a mapping of {', '.join(sorted(_FIELDS))}")
-    return _entry(place, content)
+    return place, content
+
+
+def origin_of(name: str) -> Origin | None:
+    """What the catalog takes an aclnn, torch_npu or module name for, without torch. Raises MalformedEntry."""
+    place = find(name)
+    if place is None:
+        return None
+    place, content = _followed(place)
+    return Origin(place.key, "/".join(place.path.parts[-3:]), place.line, content.get("aten"), content.get("formula"))
 
 
 def places() -> tuple[Place, ...]:
@@ -143,12 +171,19 @@ def spellings(name: str) -> Iterator[str]:
         name = name.removeprefix(prefix)
     exact = plain(name).removeprefix("aclnn")
     seen = set()
-    for base in (exact, re.sub(r"v\d+$", "", exact)):
-        for stem in (base, base.removeprefix("inplace"), base.removesuffix("weightnz"), base.removesuffix("out")):
+    for base in _bases(exact):
+        for stem in (base, base.removeprefix("inplace"), *(base.removesuffix(ending) for ending in _ENDINGS)):
             for key in (stem, re.sub(r"grad$", "backward", stem), re.sub(r"backward$", "grad", stem)):
                 if key and key not in seen:
                     seen.add(key)
                     yield key
+
+
+def _bases(exact: str) -> Iterator[str]:
+    """A name, and what it is called without the marks for a variant and for a version at its end."""
+    for name in (exact, exact.removesuffix("functional"), exact.removesuffix("weightnz")):
+        yield name
+        yield re.sub(r"v\d+$", "", name)
 
 
 @lru_cache(maxsize=1)

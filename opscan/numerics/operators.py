@@ -17,7 +17,11 @@ from functools import lru_cache
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_NAMESPACES = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.Tensor", "torch")
+_IN_PYTHON = ("torch.masked", "torch.signal.windows")
+"""Namespaces whose operators PyTorch writes in Python."""
+_NAMESPACES = (
+    "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.Tensor", "torch", *_IN_PYTHON,
+)  # fmt: skip
 _REFUSED = re.compile(
     r"from_file|set_?|set_data|data|requires_grad_|retain_grad|record_stream|pin_memory|is_leaf|output_nr|resize_storage.*"
     r"|_version|_backward|_print|_(functional_)?(assert|sobol|cufft|cudnn_init|test|debug|nested|sym|mps|mkldnn|fw_primal"
@@ -42,7 +46,9 @@ _CONVERSIONS = frozenset(
     }
 )
 """Methods of Tensor that cast, under names that the dispatcher does not know."""
-_COMPOSED = frozenset({"unique", "lu", "lobpcg", "pca_lowrank", "svd_lowrank", "unravel_index"})
+_COMPOSED = frozenset(
+    {"unique", "lu", "lobpcg", "pca_lowrank", "svd_lowrank", "unravel_index", "upsample_bilinear", "upsample_nearest"}
+)
 """Operators that PyTorch writes in Python, under names that the dispatcher does not know."""
 _PREFIXES = {"torch.special": "special_", "torch.linalg": "linalg_", "torch.fft": "fft_"}
 
@@ -146,8 +152,12 @@ def _is_operator(function: Any, head: str, last: str) -> bool:
     """Being callable is not enough: `torch` also holds loaders, thread settings and the compiler's entry points."""
     if _is_dispatched(last) or _is_dispatched(_PREFIXES.get(head, "") + last):
         return True
+    if head in _IN_PYTHON:
+        return inspect.isfunction(function) and "masked_tensor" not in last
+    if head in ("torch", "torch.nn.functional") and last in _COMPOSED:
+        return True
     if head == "torch":
-        return last in _COMPOSED
+        return False
     return getattr(function, "__hash__", None) is not None and function in _overridable()
 
 

@@ -44,6 +44,9 @@ _NEEDS_DATA = tuple(
 _OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")
 
 
+_OTHER_DATA = (("zeros", None), ("positive", None), ("ones", None))
+"""What is tried where an operator refuses mixed data: weights may have to be positive, counts at least 1."""
+
 _KNOWN_INDICES = {"unique": True, "duplicate": False}
 """What may be said of an index tensor instead of a range of values."""
 
@@ -76,9 +79,9 @@ def trace(operator: Operator, binding: Binding, mutated: int | None, *, real: bo
     except Refused:
         if not real:
             raise
-        for chosen in (None, *_mask_sizes(binding)):
+        for data, chosen in (*_OTHER_DATA, *(("zeros", size) for size in _mask_sizes(binding))):
             with contextlib.suppress(Refused, NeedsData):
-                return _watch(operator, binding, mutated, "zeros", chosen)
+                return _watch(operator, binding, mutated, data, chosen)
         raise
 
 
@@ -127,7 +130,8 @@ def _first_line(problem: Exception) -> str:
 
 
 def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, chosen: int | None) -> list[Traced]:
-    """`data`: `none` for fake tensors; `mixed`: floats that round, whole numbers 0 and 1; `zeros`: no 1 among these.
+    """`data`: `none` for fake tensors; `mixed`: floats that round, whole numbers 0 and 1; `zeros`, `ones`: only one of
+    these; `positive`: mixed, but no float is negative.
 
     Masks let everything pass, so that what they choose is as large as it can be, or `chosen` elements.
     """
@@ -138,8 +142,10 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
     counts = (operator.counts or repeats) and data == "mixed"
 
     def make(argument: TensorArgument) -> Any:
-        whole = _whole_range(argument, counts=counts, zeros=data == "zeros")
+        whole = _whole_range(argument, data, counts=counts)
         tensor = _make(argument, generator, (whole[1], whole[1]) if repeats else whole, chosen)
+        if data == "positive" and tensor.is_floating_point():
+            tensor = tensor.detach().abs().requires_grad_(argument.requires_grad)
         leaves.append((argument, tensor))
         return tensor
 
@@ -222,14 +228,14 @@ def _make(argument: TensorArgument, generator: Any, whole: tuple[int, int], chos
     return torch.randint(whole[0], whole[1] + 1, argument.shape, generator=generator).to(dtype)
 
 
-def _whole_range(argument: TensorArgument, *, counts: bool, zeros: bool) -> tuple[int, int]:
+def _whole_range(argument: TensorArgument, data: str, *, counts: bool) -> tuple[int, int]:
     """What the whole numbers of an input are drawn from.
 
     The declared range only where they are counts: some kernels do not check indices, and write where these point.
     """
     values = argument.values
-    if zeros:
-        return 0, 0
+    if data in ("zeros", "ones"):
+        return (0, 0) if data == "zeros" else (1, 1)
     if counts and isinstance(values, tuple) and len(values) == 2 and all(_is_finite(end) for end in values):
         low, high = max(int(min(values)), 0), min(int(max(values)), 1 << 31)
         most = low + max(_LARGEST_TOTAL // max(math.prod(argument.shape), 1), 16)

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from opscan.model import Audit, Case, Classification, Confirmation
+
+if TYPE_CHECKING:
+    from opscan.numerics.names import Origin
 
 FORMATS: tuple[str, ...] = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 """What `render` can write."""
@@ -45,16 +49,22 @@ def render(audit: Audit, format: str, *, color: bool = False, width: int = 100, 
 
 
 def render_explanation(
-    classification: Classification, operator: str, format: str, *, color: bool = False, width: int = 100
+    classification: Classification,
+    operator: str,
+    format: str,
+    *,
+    color: bool = False,
+    width: int = 100,
+    origin: Origin | None = None,
 ) -> str:
     """How the bits of every compared tensor of one case come about, in one of `EXPLANATION_FORMATS`.
 
-    Raises ValueError for an unknown format.
+    `origin`: the catalog's entry that the answer was taken from. Raises ValueError for an unknown format.
     """
     _require(format, EXPLANATION_FORMATS)
     from opscan.reporting import explanation
 
-    return explanation.write(classification, operator, format, Look(color, max(width, 40)))
+    return explanation.write(classification, operator, format, Look(color, max(width, 40)), origin)
 
 
 def render_patterns(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from opscan.model import Classification, TensorClass, TensorReport
 from opscan.reporting import Look
@@ -13,12 +14,15 @@ from opscan.reporting.paths import path_lines
 from opscan.reporting.text import columns, one_line, one_word, wrap
 from opscan.reporting.words import DECIDERS, MEANINGS, listed, plural, subject, what_happens
 
+if TYPE_CHECKING:
+    from opscan.numerics.names import Origin
 
-def write(classification: Classification, operator: str, format: str, look: Look) -> str:
+
+def write(classification: Classification, operator: str, format: str, look: Look, origin: Origin | None = None) -> str:
     if format == "json":
-        return dumps(explanation_object(classification, operator))
+        return dumps(explanation_object(classification, operator, origin))
     tell = _TELLERS[format]
-    lines = [_title(classification, operator, look)]
+    lines = [_title(classification, operator, look), *_origin_lines(origin, format, look)]
     if classification.reason or not classification.tensors:
         told = "The operator refuses these inputs: " if classification.mismatch else "Not known: "
         told = told if classification.mismatch or not classification.tensors else ""
@@ -28,14 +32,30 @@ def write(classification: Classification, operator: str, format: str, look: Look
     return "\n".join(lines) + "\n"
 
 
-def explanation_object(classification: Classification, operator: str) -> dict[str, Any]:
-    """`operator` and `tensors` under the contract's keys; `reason` where something is not known."""
+def explanation_object(classification: Classification, operator: str, origin: Origin | None = None) -> dict[str, Any]:
+    """`operator` and `tensors` under the contract's keys; `reason` where something is not known.
+
+    `origin` where the catalog's own entry was asked: its name, where it stands, its ATen overload or its formula.
+    """
+    source = {"origin": asdict(origin)} if origin else {}
     reason = {"reason": classification.reason} if classification.reason else {}
     return {
         "operator": operator,
+        **source,
         **reason,
         "tensors": [tensor_object(_one_case(tensor)) for tensor in classification.tensors],
     }
+
+
+def _origin_lines(origin: Origin | None, format: str, look: Look) -> list[str]:
+    """What the operator was taken for; in full also the formula itself."""
+    if origin is None:
+        return []
+    meant = f"aten.{origin.aten}" if origin.aten else f"the formula of {origin.entry}"
+    lines = [faint(f"taken as {meant}: {origin.path}:{origin.line}", look.color)]
+    if origin.formula and format == "full":
+        lines += [faint(f"  {line}", look.color) for line in origin.formula.rstrip().splitlines()]
+    return lines
 
 
 def _one_case(tensor: TensorClass) -> TensorReport:

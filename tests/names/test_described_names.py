@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from names_table import Row, cases_of, entries, gradient_rows, rows, written
 
+from opscan.data import data_path
 from opscan.numerics.classify import classify
-from opscan.numerics.names import Entry, find, load, places
+from opscan.numerics.names import Entry, find, load, origin_of, places
 
 _ENTRIES = list(entries())
 
@@ -59,6 +60,26 @@ def test_spellings(name: str, entry: str) -> None:
     place = find(name)
     assert place is not None
     assert load(place).name == entry
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "aten"),
+    [
+        ("aclnnInplaceRelu", "Relu", "relu"),
+        ("torch_npu.npu_rms_norm", "RmsNorm", None),
+        ("aclnnMhcPreV2", "MhcPre", None),
+    ],
+)
+def test_origin_is_where_the_entry_stands(name: str, entry: str, aten: str | None) -> None:
+    origin = origin_of(name)
+    assert origin is not None
+    assert (origin.entry, origin.aten, origin.formula is None) == (entry, aten, aten is not None)
+    line = data_path(*origin.path.split("/")).read_text(encoding="utf-8").splitlines()[origin.line - 1]
+    assert line.startswith(f"{entry}:")
+
+
+def test_other_names_have_no_origin() -> None:
+    assert origin_of("aclnnNoSuchOperator") is None
 
 
 @pytest.mark.parametrize("name", ["tf.gather", "aclnnNoSuchOperator", "torch.", ""])

@@ -267,9 +267,8 @@ def _layers(d: Draw) -> Iterator[Subject]:
             )
             yield subject("F.nll_loss", F.nll_loss, d.t(rows, columns), target, reduction=reduction, label=label)
             for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.kl_div):
-                yield subject(
-                    f"F.{loss.__name__}", loss, d.t(rows, columns), d.t(rows, columns), reduction=reduction, label=label
-                )
+                wanted = d.positive(rows, columns) if loss is F.kl_div else d.t(rows, columns)
+                yield subject(f"F.{loss.__name__}", loss, d.t(rows, columns), wanted, reduction=reduction, label=label)
         yield subject("F.prelu", F.prelu, d.t(rows, columns), d.t(1), label=label)
         yield subject("F.glu", F.glu, d.t(rows, 2 * columns), label=label)
         yield subject("F.normalize", F.normalize, d.t(rows, columns), label=label)

@@ -62,8 +62,13 @@ def full_mantissa(shape: Sequence[int], dtype: torch.dtype, generator: torch.Gen
 
 
 def jitter(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """`tensor` a little closer to zero, each element by its own factor: the operator's domain keeps it."""
+    """`tensor` a little closer to zero, each element by its own factor: the operator's domain keeps it.
+
+    Signs stay as they are, for a loss may take them as its targets.
+    """
     if tensor.layout != torch.strided or not tensor.dtype.is_floating_point or tensor.dtype.itemsize == 1:
+        return tensor.detach().clone()
+    if tensor.numel() and bool((tensor.detach().double().abs() == 1).all()):
         return tensor.detach().clone()
     factor = 1 - 0.02 * torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
     return (tensor.detach().double() * factor).to(tensor.dtype)

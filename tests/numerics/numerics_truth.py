@@ -88,10 +88,12 @@ def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
         target = WIDER.get(tensor.dtype, tensor.dtype)
         different = (
             differing(tensor.to(target), reference.to(target))
-            if reference.dtype == target
+            if reference.dtype == target and tensor.dtype in WIDER
             else torch.ones(runs.parts_of(tensor).numel(), dtype=torch.bool)
         )
         truth.exact = bool(torch.isin(runs.parts_of(tensor).reshape(-1).double().abs()[different], known).all())
+        if tensor.dtype not in WIDER and not truth.exact:
+            truth.exact = truth.rounded_once = None  # already as wide as the wide run
 
 
 def _values(what: Subject, first: Run) -> torch.Tensor:

@@ -13,6 +13,7 @@ import audit_samples as samples
 import pytest
 
 from opscan.model import Audit, Classification, TensorClass
+from opscan.numerics.names import Origin
 from opscan.reporting import FORMATS, render, render_confirmations, render_explanation
 from opscan.reporting.text import columns, one_line, one_word, shorten, visible, wrap
 
@@ -68,6 +69,26 @@ def test_unknown_format_is_refused_by_name() -> None:
         render(samples.USUAL, "yamlish")
     with pytest.raises(ValueError, match="sarif"):
         render_explanation(EXPLAINED, "torch.where", "sarif")
+
+
+@pytest.mark.parametrize(
+    ("origin", "told", "formula"),
+    [
+        (
+            Origin("Relu", "catalog/operators/a.yaml", 51, "relu", None),
+            "taken as aten.relu: catalog/operators/a.yaml:51",
+            0,
+        ),
+        (Origin("Swish", "catalog/operators/b.yaml", 7, None, "y = x\nreturn y"), "taken as the formula of Swish", 2),
+    ],
+)
+def test_explanation_says_what_a_name_was_taken_for(origin: Origin, told: str, formula: int) -> None:
+    plain = render_explanation(EXPLAINED, "aclnnX", "concise").splitlines()
+    concise = render_explanation(EXPLAINED, "aclnnX", "concise", origin=origin).splitlines()
+    full = render_explanation(EXPLAINED, "aclnnX", "full", origin=origin).splitlines()
+    assert told in concise[1]
+    assert [concise[0], *concise[2:]] == plain
+    assert len(full) == len(render_explanation(EXPLAINED, "aclnnX", "full").splitlines()) + 1 + formula
 
 
 @pytest.mark.parametrize(("audit", "line"), [(samples.CLEAN, "fits in 1 file"), (samples.EMPTY, "Nothing was audited")])

@@ -13,6 +13,7 @@ import pytest
 
 from opscan import __version__
 from opscan.model import Audit, Classification
+from opscan.numerics.names import Origin
 from opscan.reporting import render, render_confirmations, render_explanation, sarif_format
 
 # The keys that the contract lists, written out again: this is what people script against.
@@ -105,6 +106,20 @@ def test_explanation_json_has_operator_and_tensors() -> None:
     assert explained["tensors"][0]["extent"] == {"min": 4096, "max": 4096}
     nothing = json.loads(render_explanation(Classification((), "none", "not in the catalog"), "x", "json"))
     assert nothing == {"operator": "x", "reason": "not in the catalog", "tensors": []}
+
+
+def test_explanation_json_says_where_the_answer_was_taken_from() -> None:
+    origin = Origin("RmsNorm", "catalog/operators/aclnn-norm.yaml", 52, None, "x * rstd")
+    text = render_explanation(Classification((samples.TENSOR_CLASS,), "name"), "aclnnRmsNorm", "json", origin=origin)
+    explained = json.loads(text)
+    assert list(explained) == ["operator", "origin", "tensors"]
+    assert explained["origin"] == {
+        "entry": "RmsNorm",
+        "path": "catalog/operators/aclnn-norm.yaml",
+        "line": 52,
+        "aten": None,
+        "formula": "x * rstd",
+    }
 
 
 def test_confirmations_json() -> None:

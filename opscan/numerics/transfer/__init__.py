@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.numerics.bits import Bits, Level, accumulate, unknown
+from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.transfer.copies import cast
 
@@ -85,7 +85,7 @@ def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) 
         if not raised and not longer:
             return bits
         if spread > 1 and bits.level <= Level.ACCUMULATED:
-            bits = accumulate(bits, spread, "reduction", "shapes")
+            bits = accumulate(join((bits, inherited)), spread, "reduction", "shapes")
         return replace(bits, depends=bits.depends | {"values"})
 
     return tuple(map(hang, results))
@@ -98,7 +98,7 @@ def _promoted(call: Call) -> Call:
         return call
 
     def bring(value: Any) -> Any:
-        if isinstance(value, Operand) and value.dtype not in (output.dtype, "bool"):
+        if isinstance(value, Operand) and not value.unit and value.dtype not in (output.dtype, "bool"):
             return replace(value, bits=cast(value.bits, value.dtype, output.dtype))
         return [bring(item) for item in value] if isinstance(value, list) else value
 

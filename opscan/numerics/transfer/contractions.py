@@ -35,7 +35,8 @@ def _matmul(call: Call) -> tuple[Bits, ...]:
 
 def _convolution(call: Call) -> tuple[Bits, ...]:
     weight = call.tensor("weight")
-    channels = weight.shape[0] // call.argument("groups", 1) if call.argument("transposed") else weight.shape[1]
+    transposed = call.argument("transposed") or "_transpose" in call.packet
+    channels = weight.shape[0] // call.argument("groups", 1) if transposed else weight.shape[1]
     count = math.prod(weight.shape[2:]) * channels
     bias = isinstance(call.argument("bias"), Operand)
     return call.each_output(contract(call.joined(), count, "attributes", bias=bias))
@@ -72,6 +73,11 @@ def _linear_algebra(call: Call) -> tuple[Bits, ...]:
     return tuple(bits for _ in call.outputs)
 
 
+def _triangular_solve(call: Call) -> tuple[Bits, ...]:
+    """The solution, and a copy of the coefficients."""
+    return (_linear_algebra(call)[0], call.tensor("A").bits)
+
+
 def _fourier(call: Call) -> tuple[Bits, ...]:
     source = call.output if call.packet == "_fft_c2r" else call.tensor("self")
     count = math.prod(source.shape[axis] for axis in call.argument("dim", ()))
@@ -89,5 +95,6 @@ RULES = {
     "convolution-backward": _convolution_backward,
     "cross": _cross,
     "linear-algebra": _linear_algebra,
+    "triangular-solve": _triangular_solve,
     "fourier": _fourier,
 }

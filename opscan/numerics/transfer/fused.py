@@ -7,15 +7,37 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from opscan.numerics.bits import Bits, accumulate, round_many
-from opscan.numerics.call import Call, Operand
+from opscan.numerics.bits import CONST, Bits, accumulate, round_many, round_once
+from opscan.numerics.call import SIGNIFICAND, Call, Operand
 
 
 def _opaque(call: Call) -> tuple[Bits, ...]:
     """An accumulation over `EXTENTS[packet]` computed values; in an unknown kernel over all it could be."""
+    if call.packet in _DISTANCES and call.argument("p") in _DISTANCES[call.packet]:
+        return _extreme_distance(call)
+    if call.packet == "_sparse_mm_reduce_impl" and call.argument("reduce") in ("amax", "amin"):
+        extreme = round_once(call.joined())  # the largest or smallest of products that are rounded one by one
+        return tuple(extreme for _ in call.outputs)
     count = EXTENTS.get(call.packet, _everything)(call)
     cause = "contraction" if call.packet in _CONTRACTIONS else "reduction"
     return call.each_output(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True))
+
+
+_DISTANCES = {
+    "_cdist_forward": (0, math.inf),
+    "_cdist_backward": (0,),
+    "_pdist_forward": (0, math.inf),
+    "_pdist_backward": (0,),
+}
+"""Orders in which a distance is no sum of computed values."""
+
+
+def _extreme_distance(call: Call) -> tuple[Bits, ...]:
+    """The number of coordinates that differ, whose gradient is 0, or the largest difference of two coordinates."""
+    if call.packet.endswith("_backward"):
+        return call.each_output(CONST)
+    counts = call.argument("p") == 0 and EXTENTS[call.packet](call) < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    return call.each_output(call.joined() if counts else round_once(call.joined()))
 
 
 def _everything(call: Call) -> int:
@@ -75,6 +97,20 @@ def _lstm_cell(call: Call) -> int:
     return 4 * (2 + sum(isinstance(bias, Operand) for bias in biases)) + 1
 
 
+def _slice_of_weight(call: Call) -> int:
+    """The elements that share one norm."""
+    weight = call.tensor("v", "saved_v")
+    kept: int = weight.shape[call.argument("dim", 0)]
+    return weight.numel // max(kept, 1)
+
+
+def _recurrent_layer(call: Call) -> int:
+    """The features of a step and of the hidden state; in the gradients also the gates, and all steps of all samples."""
+    source, hidden = call.tensor("input"), call.tensor("weight1").shape[-1]
+    features = source.shape[-1] + hidden
+    return max(features, 4 * hidden, math.prod(source.shape[:-1])) if call.packet.endswith("_backward") else features
+
+
 EXTENTS: dict[str, Callable[[Call], int]] = {
     "_trilinear": _trilinear,
     "_cdist_forward": _size("x1", -1),
@@ -93,13 +129,21 @@ EXTENTS: dict[str, Callable[[Call], int]] = {
     "multilabel_margin_loss_forward": lambda call: _classes(call) ** 2 * _samples(call),
     "multilabel_margin_loss_backward": _classes,
     "_thnn_fused_lstm_cell": _lstm_cell,
+    "mkldnn_rnn_layer": _recurrent_layer,
+    "mkldnn_rnn_layer_backward": _recurrent_layer,
+    "affine_grid_generator": _size("theta", -1),
+    "conv_tbc": lambda call: math.prod(call.tensor("weight").shape[:2]) + 1,
+    "_weight_norm_interface": _slice_of_weight,
+    "_weight_norm_interface_backward": _slice_of_weight,
     "_linear_cross_entropy_batch_chunked": _cross_entropy,
     "_linear_cross_entropy_batch_chunked_no_reduction": _cross_entropy,
 }
 _CONTRACTIONS = frozenset(
     {
         "_trilinear", "_embedding_bag_per_sample_weights_backward", "sparse_sampled_addmm", "_sparse_mm_reduce_impl",
-        "_sparse_mm_reduce_impl_backward",
+        "_sparse_mm_reduce_impl_backward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+        "_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros",
+        "_weight_int8pack_mm", "affine_grid_generator", "conv_tbc", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward",
     }
 )  # fmt: skip
 

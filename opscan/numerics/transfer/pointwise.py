@@ -68,9 +68,11 @@ def _product(call: Call) -> tuple[Bits, ...]:
 
 
 def _quotient(call: Call) -> tuple[Bits, ...]:
-    """div: exact by a power of two; an NPU's division is not taken to be correctly rounded."""
+    """div: exact by a power of two or by signs; an NPU's division is not taken to be correctly rounded."""
     divisor = call.argument("other")
     inherited = call.joined()
+    if isinstance(divisor, Operand) and divisor.unit and call.tensor("self").rounds and not call.output.complex:
+        return call.each_output(inherited)
     if not isinstance(divisor, Operand) and is_scale(divisor) and divisor and call.argument("rounding_mode") is None:
         exact = call.tensor("self").rounds and _scales(1 / divisor, call)
         return call.each_output(inherited if exact else round_once(inherited))
@@ -99,6 +101,16 @@ def _scaled_copy(call: Call) -> tuple[Bits, ...]:
     return call.each_output(round_once(inherited) if exact else round_many(inherited))
 
 
+def _masked_scale(call: Call) -> tuple[Bits, ...]:
+    """The gradient of dropout: chosen by a mask, then multiplied by a number."""
+    inherited, scale = call.joined(), call.argument("scale")
+    if call.tensor("mask").dtype != "bool":
+        return call.each_output(round_many(inherited))
+    if _scales(scale, call):
+        return call.each_output(inherited)
+    return call.each_output(round_once(inherited) if _whole(scale, call) else round_many(inherited))
+
+
 def _difference(call: Call) -> tuple[Bits, ...]:
     """softshrink, frac: one subtraction of a constant."""
     lambd = call.argument("lambd", 0.5)
@@ -120,6 +132,7 @@ RULES = {
     "quotient": _quotient,
     "power": _power,
     "scaled-copy": _scaled_copy,
+    "masked-scale": _masked_scale,
     "difference": _difference,
     "quantise": _quantise,
 }

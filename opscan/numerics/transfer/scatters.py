@@ -107,12 +107,27 @@ def _write(call: Call, addends: int) -> tuple[Bits, ...]:
 
 
 def _segment(call: Call) -> tuple[Bits, ...]:
-    data = call.tensor("data", "grad")
-    if call.packet == "segment_reduce" and call.argument("reduce") in ("max", "min"):
+    data = call.tensor("data")
+    if call.argument("reduce") in ("max", "min"):
         return call.each_output(call.joined())
     axis, initial = call.argument("axis", 0), call.argument("initial") is not None
     addends = (data.shape[axis] if data.shape else 1) + initial
     bits = accumulate(round_many(call.joined()), max(3, addends), "reduction", "values")
+    return call.each_output(bits)
+
+
+def _segment_backward(call: Call) -> tuple[Bits, ...]:
+    """An element lies in one segment, so its gradient is that segment's: as it is, or divided by a count or by ties.
+
+    For a product it is multiplied by all the other elements of the segment.
+    """
+    upstream, reduce = call.tensor("grad").bits, call.argument("reduce")
+    if reduce == "sum":
+        return call.each_output(upstream)
+    bits = round_many(upstream if reduce == "mean" else call.joined())
+    if reduce == "prod":
+        shape = call.tensor("data").shape
+        bits = accumulate(bits, shape[call.argument("axis", 0)] if shape else 1, "reduction", "values", fused=True)
     return call.each_output(bits)
 
 
@@ -144,9 +159,12 @@ def _embedding_bag_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _histogram(call: Call) -> tuple[Bits, ...]:
-    """Counts are exact; bin edges, densities and sums of weights are not."""
+    """Counts are exact where edges are given or none are needed; computed edges, densities, sums of weights are not."""
     weight = call.argument("weight", call.argument("weights"))
-    if call.packet == "bincount" and weight is None:
+    edges = call.argument("bins")
+    given = [isinstance(edge, Operand) for edge in (edges if isinstance(edges, (list, tuple)) else [edges])]
+    few = all(given) and call.tensor("self").numel < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
+    if weight is None and (call.packet == "bincount" or (few and not call.argument("density"))):
         return tuple(call.joined() for _ in call.outputs)
     computed = round_many(call.joined())
     if not isinstance(weight, Operand):
@@ -169,6 +187,7 @@ RULES = {
     "scatter-reduce": _scatter_reduce,
     "scatter-value": _scatter_value,
     "segment": _segment,
+    "segment-backward": _segment_backward,
     "embedding-bag": _embedding_bag,
     "embedding-bag-backward": _embedding_bag_backward,
     "histogram": _histogram,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from opscan.numerics.bits import Bits, accumulate, round_many
-from opscan.numerics.call import Call, Operand, is_scale, spatial
+from opscan.numerics.call import SIGNIFICAND, Call, Operand, is_scale, spatial
 from opscan.numerics.facts import pool_of
 from opscan.numerics.transfer.reductions import mean_of
 
@@ -20,7 +20,8 @@ def overlap(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int
     """How many windows can cover one element, over all axes."""
     hits = 1
     for size, step, spread, count in zip(kernel, stride, dilation, windows, strict=True):
-        covering = math.ceil(size / step) if spread == 1 else min(size, math.ceil(((size - 1) * spread + 1) / step))
+        # a window covers an element by one tap in so many: their distance must be a multiple of the stride
+        covering = math.ceil(size / (step // math.gcd(step, spread)))
         hits *= max(1, min(covering, count))
     return hits
 
@@ -45,10 +46,11 @@ def _pool_average(call: Call) -> tuple[Bits, ...]:
         count, _ = adaptive_windows(call.tensor("self").shape[-rank:], call.output.shape[-rank:])
     else:
         count = math.prod(spatial(call.argument("kernel_size"), rank))
-    bits = mean_of(call.joined(), count, "window", "attributes")
-    if call.argument("divisor_override") is not None:
-        bits = round_many(bits)
-    return call.each_output(bits)
+    divisor = call.argument("divisor_override")
+    if divisor is None:
+        return call.each_output(mean_of(call.joined(), count, "window", "attributes"))
+    bits = accumulate(call.joined(), count, "window", "shapes", "attributes")
+    return call.each_output(bits if is_scale(1 / divisor, call.output.dtype) else round_many(bits))
 
 
 def _pool_backward(call: Call) -> tuple[Bits, ...]:
@@ -62,10 +64,9 @@ def _pool_backward(call: Call) -> tuple[Bits, ...]:
     hits = overlap(kernel, stride, dilation, upstream.shape[-rank:])
     bits = call.joined()
     if call.packet.startswith("avg"):
-        share = 1 / math.prod(kernel)
-        even = (
-            is_scale(share, call.output.dtype) and call.argument("divisor_override") is None and not _padded(call, rank)
-        )
+        divisor = call.argument("divisor_override")
+        even = is_scale(1 / (divisor or math.prod(kernel)), call.output.dtype)
+        even = even and (divisor is not None or not _padded(call, rank))
         return call.each_output(accumulate(bits if even else round_many(bits), hits, "window", "shapes", "attributes"))
     return _by_winners(call, hits, "attributes", "values")
 
@@ -96,8 +97,8 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
     source = call.tensor("self").shape[-rank:]
     bits = call.joined()
     if call.packet.startswith("fractional"):
-        kernel = spatial(call.argument("kernel_size"), rank)
-        crowded = math.prod(min(size, count) for size, count in zip(kernel, upstream, strict=True))
+        kernel, digits = spatial(call.argument("kernel_size"), rank), SIGNIFICAND.get(call.tensor("self").dtype, 24)
+        crowded = math.prod(_crowded(*axis, digits) for axis in zip(kernel, upstream, source, strict=True))
         return _by_winners(call, crowded, "values")
     largest, most = adaptive_windows(source, upstream)
     if call.packet.startswith("_adaptive_avg"):
@@ -106,6 +107,18 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
         bits = bits if even else round_many(bits)
         return call.each_output(accumulate(bits, most, "window", "shapes", "attributes"))
     return _by_winners(call, most, "shapes", "values")
+
+
+def _crowded(kernel: int, count: int, size: int, digits: int) -> int:
+    """How many of `count` windows of fractional pooling can cover one of `size` elements.
+
+    Window i begins at the whole part of (i + u) * step, up to a common shift, computed with so many `digits`: an
+    addition, a division and a multiplication may have moved each of the two ends of a span.
+    """
+    if count <= 1 or size <= kernel:
+        return max(1, min(kernel, count))
+    step = (size - kernel) / (count - 1)
+    return min(count, math.floor((kernel + 6 * size * 2.0**-digits) / step) + 1)
 
 
 def _pad_backward(call: Call) -> tuple[Bits, ...]:
@@ -143,22 +156,27 @@ def _nearest_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _copies(given: int, size: int, scale: float) -> int:
-    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest."""
-    usual = 1 if scale <= 1 else math.ceil(scale) + (0 if float(scale).is_integer() else 1)
+    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest.
+
+    The places of an element span `scale`, and their ends are computed: a few more where that is nearly whole.
+    """
+    usual = int(scale) if float(scale).is_integer() else math.floor(scale * (1 + given * 1e-6)) + 1
+    usual = usual if scale > 1 else 1
     return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
 
 
 def _taps(call: Call) -> tuple[int, int]:
     """(addends of one interpolated element, axes that are resampled)."""
     axes = _rank(call) if "trilinear" not in call.packet else 3
-    per_axis = 4 if "bicubic" in call.packet else 2
+    per_axis = next((taps for name, taps in (("bicubic", 4), ("lanczos", 6)) if name in call.packet), 2)
     return per_axis, axes
 
 
 def _keeps_size(call: Call, source: Sequence[int], target: Sequence[int]) -> bool:
     """Every weight is 0 or 1 then, unless a scale factor places the samples elsewhere."""
-    placed = any(value for name, value in call.arguments.items() if "scale" in name)
-    return list(source) == list(target) and not placed
+    given = [value for name, value in call.arguments.items() if "scale" in name and value is not None]
+    scales = [scale for value in given for scale in (value if isinstance(value, (list, tuple)) else [value])]
+    return list(source) == list(target) and all(scale == 1 for scale in scales)
 
 
 def _interpolate(call: Call) -> tuple[Bits, ...]:
