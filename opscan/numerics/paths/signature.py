@@ -29,6 +29,8 @@ class Instance:
     numbers: Mapping[str, Any]
     tensors: tuple[TensorArgument, ...]
     outputs: list[Sizes] = field(default_factory=list)
+    common: Sizes | None = None
+    """What all shapes broadcast to, once it has been asked for."""
 
 
 @dataclass(frozen=True, slots=True)

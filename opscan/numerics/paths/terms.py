@@ -59,10 +59,14 @@ def _broadcast(*places: int) -> Shape:
     """The common shape of the tensors at `places`, of all where none is named."""
 
     def meet(call: Instance) -> Sizes:
-        shapes = [call.shapes[place] for place in places] if places else call.shapes
-        return common_shape(shapes)
+        return common_shape([call.shapes[place] for place in places])
 
-    return meet
+    def meet_all(call: Instance) -> Sizes:
+        if call.common is None:
+            call.common = common_shape(call.shapes)
+        return call.common
+
+    return meet if places else meet_all
 
 
 def common_shape(shapes: Sequence[Sizes]) -> Sizes:
