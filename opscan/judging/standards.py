@@ -20,7 +20,8 @@ __all__ += ["load_standards", "registered"]
 
 _REQUIRED = ("meaning", "passes", "nan_inf", "source")
 _STANDARD_KEYS = (*_REQUIRED, "extends", "relative", "recommended", "levels", "dtypes", "small_domain", "types", "atk")
-_THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor")
+_BOUNDS = ("small", "small_error", "balance")
+_THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor", *_BOUNDS)
 DTYPES = (*FORMATS, "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
 
 
@@ -248,7 +249,7 @@ def _read_rule(document: Document, where: Place, passes: str, row: Any, relative
     for key in PASS_RULES[passes]:
         if key not in values:
             raise document.error(where, f"{'.'.join(where)} lacks the threshold {key!r} that {passes} needs")
-    numbers = {key: document.number(value, (*where, key)) for key, value in values.items()}
+    numbers: dict[str, Any] = {key: document.number(value, (*where, key)) for key, value in values.items()}
     if relative:
         numbers["atol"] = 0.0
     return Rule(passes, dtype, **numbers)
