@@ -92,6 +92,21 @@ class Standards:
             return Rule(standard.passes, dtype)
         return standard.rules.get(part_of(dtype))
 
+    def at_level(self, name: str, dtype: str, level: str) -> Rule | None:
+        """The rule of a benchmark standard with the ratios of one of its levels, small values counted apart.
+
+        Raises KeyError for an unknown standard or level.
+        """
+        standard, rule = self.standards[name], self.rule(name, dtype)
+        if rule is None:
+            return None
+        ratios = standard.levels[level]
+        limits = (ratios["max_re_ratio"], ratios["avg_re_ratio"], ratios["root_mean_squared_ratio"])
+        small = standard.small_domain.get(part_of(dtype))
+        if small is None:
+            return replace(rule, ratios=limits)
+        return replace(rule, ratios=limits, small=small["domain"], small_error=small["bound"])
+
     def profile(self, atk_version: str) -> Atk:
         """The newest known profile that is not newer than `atk_version`.
 

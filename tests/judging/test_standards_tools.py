@@ -12,9 +12,15 @@ from opscan.judging.pass_rules import Rule, passes
 from opscan.judging.standards import load_standards
 
 NAN, INF = math.nan, math.inf
-L0 = Rule("ratio-to-benchmark", "fp32", floor=2**-14, small=2**-14, small_error=2**-30)
-L1 = Rule("ratio-to-benchmark", "fp32", floor=2**-14, ratios=(5, 1.5, 1.5))
-L2 = Rule("ratio-to-benchmark", "fp32", floor=2**-14, ratios=(2, 1.2, 1.2))
+
+
+def level(name: str, dtype: str = "fp32") -> Rule:
+    found = load_standards().at_level("dual-benchmark", dtype, name)
+    assert found is not None
+    return found
+
+
+L0, L1, L2 = (level(name) for name in ("L0", "L1", "L2"))
 ABSOLUTE = Rule("absolute-threshold", "fp32", rtol=2**-20, small=2**-20, small_error=2**-30)
 ULP = Rule("ulp-count", "fp32", max_ulp=32, share=0.05, mean=64)
 ULP16 = Rule("ulp-count", "fp16", max_ulp=1, share=0.001, mean=0)
@@ -91,6 +97,13 @@ def test_ratios_to_a_benchmark(rule: Rule, off: list[float], benchmark_off: list
     golden = np.ones(100, np.float32)
     actual, benchmark = ((golden + np.array(one)).astype(np.float32) for one in (off, benchmark_off))
     assert passes(rule, actual, golden, benchmark=benchmark).passed is passed
+
+
+def test_the_levels_have_the_published_numbers() -> None:
+    assert (L0.ratios, L1.ratios, L2.ratios) == ((10, 2, 2), (5, 1.5, 1.5), (2, 1.2, 1.2))
+    assert (L0.floor, L0.small, L0.small_error) == (2**-14, 2**-14, 2**-30)
+    assert (level("L1", "bf16").floor, level("L1", "bf16").small_error) == (2**-8, 2**-16)
+    assert load_standards().at_level("dual-benchmark", "fp64", "L0") is None
 
 
 def test_small_values_are_counted_apart() -> None:
