@@ -35,7 +35,7 @@ from opscan.judging.pass_rules import Rule, allowed_failures, passes, spacing
 from opscan.judging.recommend import choose
 from opscan.judging.settings import Judge
 from opscan.judging.standards import load_standards
-from opscan.reporting.svg import log_scatter
+from reports import plot, report
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 JUDGE = Judge("26.8.8", (-5.0, 5.0), 0.01)
@@ -338,50 +338,6 @@ def _failing_cases(rule: Rule | None, pool: Pool, count: int) -> dict[str, int]:
     return found
 
 
-# -- the page --------------------------------------------------------------------------------------------------------
-
-
-def report(cells: list[Cell], tried: list[Trial]) -> str:
-    lines = ["| cells | scored | within a factor of 3 | predicted / emulated, median |", "|---|---|---|---|"]
-    groups = {
-        "all, by order": [c for c in cells if c.order != "worst"],
-        "orders the constants were measured on": [c for c in cells if not c.held_out],
-        "orders that were held out": [c for c in cells if c.held_out and c.order != "worst"],
-        "the worst legitimate order, which is what an audit predicts": [c for c in cells if c.order == "worst"],
-        "named standards, by order": [c for c in cells if c.order != "worst" and "derived" not in c.rule],
-        "derived thresholds, tightened until correct kernels fail": [
-            c for c in cells if c.order != "worst" and "derived" in c.rule
-        ],
-        **{f"{dtype}, by order": [c for c in cells if c.dtype == dtype and c.order != "worst"] for dtype in RULES},
-    }
-    for name, group in groups.items():
-        if group:
-            inside = sum(cell.off <= FACTOR for cell in group) / len(group)
-            median = float(np.median([cell.predicted / cell.emulated for cell in group]))
-            lines.append(f"| {name} | {len(group):,} | {100 * inside:.1f} % | {median:.2f} |")
-    total, failed = sum(trial.cases for trial in tried), sum(trial.failed for trial in tried)
-    shown = sum(trial.upper < JUDGE.limit for trial in tried)
-    lines += [
-        "",
-        f"What is recommended was tried on {len(tried)} kinds of cases, at least {CASES} cases each, in every order "
-        f"against both goldens: of {total:,} cases {failed} failed in the order that fails most; in {shown} of "
-        f"{len(tried)} kinds a rate under 1 % is shown with 95 % confidence.",
-    ]
-    return "\n".join(lines)
-
-
-def plot(cells: list[Cell]) -> str:
-    series = {dtype: [(c.emulated, c.predicted) for c in cells if c.dtype == dtype] for dtype in RULES}
-    return log_scatter(
-        {name: points for name, points in series.items() if points},
-        low=1e-4,
-        high=1.0,
-        factor=FACTOR,
-        across="emulated share of failing cases",
-        upwards="predicted",
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="ten times the elements")
@@ -404,11 +360,11 @@ def main() -> None:
             print(f"not shown: {trial.label} {trial.standard}: {trial.failed} of {trial.cases} failed", flush=True)
         if len(tried) % 20 == 0:
             print(f"{len(tried)} kinds of cases, {time.perf_counter() - started:.0f} s", flush=True)
-    text = report(cells, tried)
+    text = report(cells, tried, tuple(RULES), factor=FACTOR, limit=JUDGE.limit)
     print(text)
     if chosen.write:
         put_into_page(DOCS / "standards.md", "adequacy", text)
-        (DOCS / "adequacy.svg").write_text(plot(cells) + "\n", encoding="utf-8")
+        (DOCS / "adequacy.svg").write_text(plot(cells, tuple(RULES), factor=FACTOR) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
