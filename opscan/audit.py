@@ -83,7 +83,14 @@ class _Run:
         self._own_rules = own_rules()
         self._settings = settings
         self._catalog = catalog
-        self._judge = Judge(settings.atk_version, settings.upstream, settings.limit)
+        self._judge = Judge(
+            settings.atk_version,
+            settings.upstream,
+            settings.limit,
+            standard=settings.standard,
+            hf32=settings.hf32,
+            golden=settings.golden,
+        )
         limits = Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes)
         self._classifier = Classifier(Store(), limits)
         self._evidence: dict[Path, Evidence] = {}
@@ -189,7 +196,7 @@ class _Run:
             return judged.report, findings
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
-        return judged.report, edits.of_spec(spec, judged.proposal, findings)
+        return judged.report, edits.of_spec(spec, judged.proposal, findings, judged.note)
 
     def _declared(self, spec: Spec, shown: str) -> list[Finding]:
         """What the user's own rules find in a spec."""

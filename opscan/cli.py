@@ -71,8 +71,16 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
     return add
 
 
+_standard = click.option(
+    "--standard",
+    type=click.Choice(["auto", "named", "derived"]),
+    help="Recommend named standards, thresholds derived for the cases, or (auto) those where no named one fits.",
+)
+
+
 @cli.command()
 @_common
+@_standard
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
@@ -84,6 +92,7 @@ def audit(
     paths: tuple[Path, ...],
     fail_on: str | None,
     atk_version: str | None,
+    standard: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -104,7 +113,7 @@ def audit(
     if export is not None and form is not None:
         raise click.UsageError("--export writes JSON of its own; it does not go with --format")
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
-    settings = _settings(paths, **common, jobs=jobs, run_generators=run_generators or None)
+    settings = _settings(paths, **common, standard=standard, jobs=jobs, run_generators=run_generators or None)
     return run_audit(
         paths,
         settings,
@@ -119,6 +128,7 @@ def audit(
 
 @cli.command()
 @_common
+@_standard
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
@@ -127,6 +137,7 @@ def fix(
     paths: tuple[Path, ...],
     fail_on: str | None,
     atk_version: str | None,
+    standard: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -139,7 +150,7 @@ def fix(
     from opscan.commands import run_fix
 
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
-    settings = _settings(paths, **common, jobs=jobs, run_generators=run_generators or None)
+    settings = _settings(paths, **common, standard=standard, jobs=jobs, run_generators=run_generators or None)
     return run_fix(paths, settings, write=write, unsafe=unsafe)
 
 

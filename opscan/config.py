@@ -19,6 +19,8 @@ class Settings:
     """`profile`: how severe each rule is; `rules`: folders of the user's own rules, beside what ships.
 
     `upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated.
+    `standard`: `named`, `derived` or `auto`; `golden`: adds as the `framework` does, or `exact` in float64; `hf32`: the
+    float32 contractions (`matmul`, `convolution`) that the device runs as HF32.
     `jobs`: processes that trace operators at once, 0 for as many as the work is worth; one trace may take
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
     `run_generators`: the code of generator plugins may be run, which only the command line can say; of the cases that a
@@ -33,6 +35,9 @@ class Settings:
     rules: tuple[Path, ...] = ()
     upstream: tuple[float, float] = (-5.0, 5.0)
     limit: float = 0.01
+    standard: str = "auto"
+    golden: str = "framework"
+    hf32: tuple[str, ...] = ()
     draws: int = 64
     seed: int = 1234
     jobs: int = 0
@@ -96,6 +101,10 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
             raise ConfigError(
                 f"{path}: [tool.opscan] {key} must be a {_WANTED.get(name, _NAMES[wanted])}, not {value!r}"
             )
+        for one in fitting if isinstance(fitting, tuple) else (fitting,):
+            if name in _CHOICES and one not in _CHOICES[name]:
+                choices = ", ".join(_CHOICES[name])
+                raise ConfigError(f"{path}: [tool.opscan] {key} must be one of {choices}, not {one!r}")
         if fitting < _LEAST.get(name, fitting):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be at least {_LEAST[name]}, not {value!r}")
         values[name] = tuple(path.parent / folder for folder in fitting) if name == "rules" else fitting
@@ -129,5 +138,10 @@ _LEAST: dict[str, Any] = {
     "run_cases": 1,
     "run_seconds": 0.1,
     "run_mebibytes": 64,
+}
+_CHOICES = {
+    "standard": ("auto", "named", "derived"),
+    "golden": ("framework", "exact"),
+    "hf32": ("matmul", "convolution"),
 }
 _NAMES = {tuple: "list", str: "string", float: "number", int: "whole number"}

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from opscan.judging.casefiles import CaseProblem
 
 
-def of_spec(spec: Spec, proposal: Any, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of a spec, with the edit that makes `proposal` of its standard on those that it mends."""
-    edit = editing.replace_acc(spec, proposal)
+def of_spec(spec: Spec, proposal: Any, findings: Sequence[Finding], note: str = "") -> list[Finding]:
+    """The findings of a spec, with the edit that makes `proposal` of its standard on those that it mends.
+
+    `note`: what derived thresholds hold for; it becomes a comment where there is room for one.
+    """
+    edit = editing.replace_acc(spec, proposal, f"derived: {note}" if note else "")
     return [_with_edit(finding, edit) for finding in findings]
 
 

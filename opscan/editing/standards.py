@@ -22,6 +22,7 @@ _COLON = re.compile(r"[ \t]*:")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=[\r\n]|\Z)")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_OURS = "# derived:"
 _STANDARD: KeyPath = ("standard",)
 _ACC: KeyPath = ("standard", "acc")
 
@@ -30,15 +31,19 @@ class _Refused(Exception):
     """The value cannot be replaced without a guess; the message says why."""
 
 
-def replace_acc(spec: Spec, value: Any) -> Edit | str:
-    """The edit after which `standard.acc` is `value`, or the reason why none can be given."""
+def replace_acc(spec: Spec, value: Any, comment: str = "") -> Edit | str:
+    """The edit after which `standard.acc` is `value`, or the reason why none can be given.
+
+    `comment` goes behind the key where the value becomes a block and no other comment stands there; a comment of an
+    earlier edit that begins alike gives way.
+    """
     tree = read_tree(spec.source)
     if isinstance(tree, tuple):
         return f"the file cannot be read: {tree[0].message}"
     if not isinstance(tree.root, yaml.MappingNode):
         return "the file is not a mapping"
     try:
-        return _Rewrite(tree).acc(value)
+        return _Rewrite(tree, comment).acc(value)
     except _Refused as error:
         return str(error)
 
@@ -58,8 +63,9 @@ class _Place:
 class _Rewrite:
     """One document and its style."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, comment: str = "") -> None:
         self._tree = tree
+        self._comment = f"  # {comment}" if comment else ""
         self._text = tree.source.text
         first = _LINE_END.search(self._text)
         self._newline = first.group() if first else "\n"
@@ -128,14 +134,24 @@ class _Rewrite:
         if place.is_block or _LINE_END.search(self._text, place.colon, place.start):
             indent = place.start - self._line_start(place.start)
             block = yaml_block(value, indent, self._newline, self._step)
-            return Edit(place.start, place.end, block[indent:], place.path, value)
+            return self._with_comment(place, Edit(place.start, place.end, block[indent:], place.path, value))
         rest = _REST_OF_LINE.match(self._text, place.end)
         if rest is None:
             raise _Refused("something stands behind the value on its line; it must be edited by hand")
         column = self._tree.key_spans[place.path].column - 1
         head = self._text[place.colon : place.start].rstrip() + rest.group().rstrip()
+        head = head if "#" in head else head + self._comment
         block = yaml_block(value, column + self._step, self._newline, self._step)
         return Edit(place.colon, rest.end(), f"{head}{self._newline}{block}", place.path, value)
+
+    def _with_comment(self, place: _Place, edit: Edit) -> Edit:
+        """The edit of a block that is there, from its key's colon on where the comment behind the key is ours."""
+        head = self._text[place.colon : place.start]
+        line, found, rest = head.partition(self._newline)
+        ours = line.strip().startswith(_OURS)
+        if not found or not (ours or (self._comment and not line.strip())):
+            return edit
+        return Edit(place.colon, edit.end, f"{self._comment}{found}{rest}{edit.text}", edit.where, edit.value)
 
     # -- adding a key ------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,6 @@
 """
 
 from opscan.judging.findings import find, from_faults
-from opscan.judging.verdicts import Judge
+from opscan.judging.settings import Judge
 
 __all__ = ["Judge", "find", "from_faults"]

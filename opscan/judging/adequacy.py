@@ -1,10 +1,12 @@
 """Is a standard adequate: do correct kernels pass it, whatever legitimate order they add in?
 
 `failure_probability` predicts how often a correct kernel fails one case under a rule; `strictest_adequate` walks the
-ladder of a dtype. Closed forms of the error model, so that an audit can ask thousands of times.
+ladder of a dtype. Everything follows from the error model and is remembered by what it depends on, so that an audit can
+ask thousands of times.
 
 Assumptions, all of which loosen rather than tighten the answer: the kernel adds in the worst legitimate order (see
-error_model), elements fail independently, and extents above 64 count as the next eighth of an octave.
+orders), elements fail independently, extents above 64 count as the next eighth of an octave, and outputs above 256 as
+the next half octave.
 """
 
 from __future__ import annotations
@@ -12,20 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 
 from opscan.judging.error_model import Addends, Drift, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
-from opscan.judging.tails import any_of, laplace_against_normal, more_than
+from opscan.judging.tails import any_of, mixture_tail, more_than
 
 ADEQUATE = 0.01
 """A standard is adequate while fewer than this share of correct cases fail it."""
 
 DEFAULT_RANGE = (-5.0, 5.0)
 """ATK's own default for an input without ranges, in its uniform half; the upstream gradient is assumed to have it."""
-
-_NODES = 48
 
 
 def failure_probability(  # noqa: PLR0913
@@ -41,14 +42,19 @@ def failure_probability(  # noqa: PLR0913
     roundings: int = 1,
     accumulator: str | None = None,
     cancels: bool = True,
+    density: float = 1.0,
+    factors: str = "",
+    kernel: tuple[float, ...] | None = None,
+    golden: str = "framework",
 ) -> float:
     """The probability that a correct kernel fails a case of `outputs` elements, each a sum of `extent` addends.
 
     Addends lie in [low, high] (normal: low and high are mean -+ one deviation). `products`: each addend is a product of
     two such values. `roundings`: how often a value is rounded to `dtype` on its way, the last time included; the two
     sides may do the earlier ones differently. `accumulator`: the format that sums are kept in (default fp32, and fp64
-    for fp64). `cancels`: with extent 1, whether the rounded parts can cancel. Raises ValueError for a range without
-    finite bounds, a dtype without a format, or a rule that compares more than an output with its golden.
+    for fp64). `cancels`: with extent 1, whether the rounded parts can cancel. The rest: see `error_model.Addends`.
+    Raises ValueError for a range without finite bounds, a dtype without a format, or a rule that compares more than an
+    output with its golden.
     """
     if extent < 1 or outputs < 0 or roundings < 0:
         raise ValueError(f"extent {extent}, outputs {outputs} and roundings {roundings} must not be negative")
@@ -61,9 +67,9 @@ def failure_probability(  # noqa: PLR0913
         return 0.0
     count = outputs * 2 if dtype in PARTS else outputs
     held = accumulator or ("fp64" if part == "fp64" else "fp32")
-    addends = Addends(low, high, distribution, products, roundings, held, cancels)
-    walk = drift(part, _stepped(extent), addends)
-    return _case_failure(rule, part, walk, count)
+    addends = Addends(low, high, distribution, products, roundings, held, cancels, density, factors, kernel, golden)
+    walk = drift(part, stepped(extent), addends)
+    return _case_failure(rule, part, walk, about(count))
 
 
 def walk_ladder(
@@ -134,22 +140,19 @@ def strictest_adequate(  # noqa: PLR0913
     return (name if fits else None), probability
 
 
-def zero_share(rule: Rule, extent: int, low: float, high: float, *, distribution: str = "uniform") -> float:
-    """The share of elements that an all-zero output would pass: near 1, the range makes the absolute term vacuous."""
-    walk = drift("fp32", extent, Addends(low, high, distribution))
-    reach = rule.atol / (1 - rule.rtol) if rule.rtol < 1 else math.inf
-    if not walk.deviation:
-        return 1.0 if abs(walk.mean) <= reach else 0.0
-    above, below = ((sign * reach - walk.mean) / (walk.deviation * math.sqrt(2)) for sign in (1, -1))
-    return (math.erf(above) - math.erf(below)) / 2
+def about(outputs: int) -> int:
+    """Numbers of outputs above 256 rounded up to half an octave, but not past 1,000 or 10,000, where a share of 1e-3 or
+    1e-4 first lets an element fail."""
+    rounded = stepped(outputs, 2, 256)
+    return next((edge - 1 for edge in (1000, 10_000) if outputs < edge <= rounded), rounded)
 
 
-def _stepped(extent: int) -> int:
-    """Extents above 64 rounded up to an eighth of an octave, so that an audit meets few different ones."""
-    if extent <= 64:
-        return extent
-    steps = math.ceil(8 * math.log2(extent) - 1e-9)
-    return math.ceil(math.pow(2.0, steps / 8) - 1e-9)
+def stepped(count: int, per_octave: int = 8, exact_to: int = 64) -> int:
+    """Counts above `exact_to` rounded up to a fraction of an octave, so that an audit meets few different ones."""
+    if count <= exact_to:
+        return count
+    steps = math.ceil(per_octave * math.log2(count) - 1e-9)
+    return math.ceil(math.pow(2.0, steps / per_octave) - 1e-9)
 
 
 @lru_cache(maxsize=65536)
@@ -159,10 +162,10 @@ def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
     if rule.exact:
         return any_of(outputs, _flip_probability(dtype, walk, 0.0, 0.0))
     if rule.passes == "mean-and-max-relative":
-        if _mean_relative(walk, min(rule.peak, rule.mean * outputs)) > rule.mean:
-            return 1.0
         # With few outputs a single one can lift the mean over its bound before it breaks its own.
         bound = min(rule.peak, rule.mean * outputs)
+        if _mean_relative(walk, bound) > rule.mean:
+            return 1.0
         return any_of(outputs, _element_failure(dtype, walk, bound * rule.floor, bound))
     if rule.passes == "absolute-step":
         return 0.0
@@ -170,10 +173,15 @@ def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
         raise ValueError(f"{rule.passes} cannot be predicted from the sum alone")
     failing = _element_failure(dtype, walk, rule.atol, rule.rtol)
     case = more_than(allowed_failures(rule.share, outputs), outputs, failing)
-    if math.isinf(rule.max_abs):
+    if math.isinf(rule.max_abs) and math.isinf(rule.max_ulp):
         return case
-    form = FORMATS[dtype]
-    beyond = _tail(walk, rule.max_abs, 0.0, rule.max_ulp * form.epsilon / 2)
+    if _hopeless(walk, rule.max_abs):
+        return case
+    # A unit in the last place is half an epsilon to an epsilon of the value.
+    unit = rule.max_ulp * 0.72 * FORMATS[dtype].epsilon
+    beyond = over_results(
+        walk, lambda s: mixture_tail_at(walk, s, max(rule.max_abs, unit * abs(s)), FORMATS[dtype].epsilon)
+    )
     return 1 - (1 - case) * (1 - any_of(outputs, beyond))
 
 
@@ -185,52 +193,27 @@ def _element_failure(dtype: str, walk: Drift, atol: float, rtol: float) -> float
         return 0.0
     if rtol >= epsilon:
         # One unit always passes; past it, rounding eats up to one unit of the tolerance.
-        return _tail(walk, atol, max(rtol - epsilon, epsilon / 2), 0.0)
-    return min(1.0, _tail(walk, atol, rtol, 0.0) + _flip_probability(dtype, walk, atol, rtol))
+        own = max(rtol - epsilon, epsilon / 2)
+        if _hopeless(walk, atol):
+            return 0.0
+        return over_results(walk, lambda s: mixture_tail_at(walk, s, atol + own * abs(s), 0.0))
+    straight = over_results(walk, lambda s: mixture_tail_at(walk, s, atol + rtol * abs(s), 0.0))
+    return min(1.0, straight + _flip_probability(dtype, walk, atol, rtol))
 
 
-def _tail(walk: Drift, atol: float, rtol: float, instead: float) -> float:
-    """P(|d| > atol + rtol |s|), or with `instead` P(|d| > max(atol, instead |s|)), over the density of the result s.
-
-    Near s = 0 the variance of d is constant, and a Laplace tail against a normal density has a closed form; far from 0
-    the difference grows with s itself.
-    """
-    typical = math.hypot(walk.mean, walk.deviation)
-    near, slope = walk.scale(0.0), rtol or instead
-    if rtol and walk.beta and near:
-        near = walk.scale(min(near / rtol, typical))
-    far = walk.scale(typical)
-    bound = max(atol, instead * typical) if instead else atol + rtol * typical
-    outer = _far_tail(walk, bound, typical, far)
-    if not near:
-        return outer
-    peak = math.exp(-atol / near) if atol < 700 * near else 0.0
-    if not walk.deviation:
-        return max(peak if not walk.mean else 0.0, outer)
-    if instead:
-        # Flat up to where the units take over, and a tail beyond it.
-        reach = atol / instead
-        inside = _normal_mass(walk, reach)
-        return max(min(1.0, peak * (inside + _density(walk) * 2 * near / slope)), outer)
-    return max(peak * laplace_against_normal(slope * walk.deviation / near, walk.mean / walk.deviation), outer)
+def _hopeless(walk: Drift, bound: float) -> bool:
+    """Whether no element of any case gets beyond a bound: less than 1e-14 at the widest drift and the longest tail."""
+    widest = walk.scale(abs(walk.mean) + 6 * walk.deviation)
+    return bound > 23 * widest
 
 
-def _far_tail(walk: Drift, bound: float, typical: float, scale: float) -> float:
-    """P(|d| > bound) at a typical result: normal where the result's own size, hardly random, sets the drift."""
-    if not scale:
+def mixture_tail_at(walk: Drift, result: float, bound: float, rounding: float) -> float:
+    """P(|difference| > bound) at a result; the last rounding takes `rounding` x |result| of the bound."""
+    scale = walk.scale(result)
+    if not scale or bound >= walk.most * abs(result):
         return 0.0
-    if walk.beta * typical * typical > 4 * walk.alpha:
-        return math.erfc(bound / (2 * scale))
-    return math.exp(-bound / scale)
-
-
-def _density(walk: Drift) -> float:
-    return math.exp(-((walk.mean / walk.deviation) ** 2) / 2) / (walk.deviation * math.sqrt(2 * math.pi))
-
-
-def _normal_mass(walk: Drift, reach: float) -> float:
-    scale = walk.deviation * math.sqrt(2)
-    return (math.erf((reach - walk.mean) / scale) - math.erf((-reach - walk.mean) / scale)) / 2
+    left = bound - rounding * abs(result)
+    return mixture_tail(max(left, bound / 2) / scale, walk.shape(result))
 
 
 @lru_cache(maxsize=65536)
@@ -239,34 +222,62 @@ def _flip_probability(dtype: str, walk: Drift, atol: float, rtol: float) -> floa
     form = FORMATS[dtype]
 
     def flips(result: float) -> float:
-        unit = math.ldexp(0.72 * form.epsilon, 0) * max(abs(result), 2.0**form.least)
+        unit = 0.72 * form.epsilon * max(abs(result), 2.0**form.least)
         if unit <= atol + rtol * abs(result):
             return 0.0
-        scale = walk.scale(result)
+        scale = walk.scale(result) / math.sqrt(2)
         return scale / unit * -math.expm1(-unit / scale) if scale else 0.0
 
-    return _over_results(walk, flips)
+    return over_results(walk, flips)
 
 
-def _over_results(walk: Drift, share: Callable[[float], float]) -> float:
-    """The mean of `share(s)` over the normal density of the result."""
-    if not walk.deviation:
-        return share(walk.mean)
-    return sum(weight * share(walk.mean + walk.deviation * z) for z, weight in _weighted_nodes())
+def over_results(walk: Drift, share: Callable[[float], float]) -> float:
+    """The mean of `share(s)` over the normal density of the result.
+
+    Tolerances fail near 0, on a stretch that can be millions of times narrower than the density: there the places are
+    spaced by ratios, elsewhere evenly.
+    """
+    mean, deviation = walk.mean, walk.deviation
+    if not deviation:
+        return share(mean)
+    total = 0.0
+    for z, weight in _even_places():
+        if abs(mean + deviation * z) >= _NEAR * deviation:
+            total += weight * share(mean + deviation * z)
+    offset = mean / deviation
+    if abs(offset) > 8:
+        return total
+    near = _density(offset) + _density(-offset)
+    for z, width in _places_near_zero():
+        # The density hardly changes over this stretch, but where the mean is some deviations away.
+        both = near if abs(offset) < 0.5 else _density(z - offset) + _density(-z - offset)
+        total += both * width * share(deviation * z)
+    return min(1.0, total)
+
+
+_NEAR = 0.25
 
 
 @lru_cache(maxsize=1)
-def _weighted_nodes() -> tuple[tuple[float, float], ...]:
-    """Midpoints of equal stretches of [-4, 4], weighted by the standard normal density."""
-    places = [8 * (i + 0.5) / _NODES - 4 for i in range(_NODES)]
-    weights = [math.exp(-z * z / 2) for z in places]
-    return tuple((z, w / sum(weights)) for z, w in zip(places, weights, strict=True))
+def _even_places() -> tuple[tuple[float, float], ...]:
+    """Midpoints of equal stretches of [-7, 7], weighted by the standard normal density."""
+    count = 56
+    places = [14 * (i + 0.5) / count - 7 for i in range(count)]
+    return tuple((z, _density(z) * 14 / count) for z in places if abs(z) < 5.5)
+
+
+@lru_cache(maxsize=1)
+def _places_near_zero() -> tuple[tuple[float, float], ...]:
+    """Places below 0.25 deviations, four to a decade, with their widths; what is below the last counts as there."""
+    edges = [_NEAR * 10 ** (-i / 4) for i in range(33)]
+    places = [(math.sqrt(a * b), a - b) for a, b in pairwise(edges)]
+    return (*places, (edges[-1] / 2, edges[-1]))
+
+
+def _density(z: float) -> float:
+    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
 def _mean_relative(walk: Drift, cap: float) -> float:
     """The mean of the relative error cut off at `cap`: it has a 1/x tail, for the result may come near 0."""
-    if not walk.deviation:
-        return walk.scale(walk.mean) / abs(walk.mean) if walk.mean else 0.0
-    start = walk.scale(walk.deviation) / math.hypot(walk.deviation, walk.mean)
-    tail = 2 * _density(walk) * walk.scale(0.0)
-    return start + tail * math.log(max(cap / start, 1.0)) if start else 0.0
+    return over_results(walk, lambda s: min(cap, 0.75 * walk.scale(s) / max(abs(s), 1e-300)))

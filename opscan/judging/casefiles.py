@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +11,12 @@ from typing import Any
 from opscan.judging.assignments import compares_values, judged_as
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
-from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text
+from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text, wrong_text
 from opscan.judging.safety import draws_nan, is_unsure
+from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold, worst
-from opscan.judging.units import Unit, is_vacuous, judge_unit
-from opscan.judging.verdicts import CaseVerdict, Judge, judge_case, read_values
+from opscan.judging.units import Unit, judge_each, lets_through
+from opscan.judging.verdicts import CaseVerdict, read_values
 from opscan.model import Case, CaseFile, Classification, FileReport, Finding, NumericClass, TensorReport
 
 _RULES = {
@@ -52,9 +54,12 @@ def judge_case_file(
     pairs = [(case, classify(case)) for case in case_file.cases]
     runnable = [(case, known) for case, known in pairs if known.tensors]
     judge = replace(judge, scenario=judged_as(scenarios))
-    units = [judge_unit([judge_case(case, known, case.acc, judge)], judge) for case, known in runnable]
+    units = judge_each(runnable, judge)
     compares = compares_values(scenarios)
-    statuses = [status_of(unit) if compares else "ok" for unit in units]
+    # Cases that were judged at once share their statuses.
+    distinct = {id(unit.statuses): unit for unit in units}
+    told = {number: status_of(unit) if compares else "ok" for number, unit in distinct.items()}
+    statuses = [told[id(unit.statuses)] for unit in units]
     verdicts = Counter(statuses) + Counter(["unknown"] * (len(pairs) - len(runnable)))
     report = _report(shown, scenarios, pairs, units, statuses, verdicts)
     problems = _problems(shown, units, statuses, report.basis) + _ignored(shown, units) + _unknowns(shown, pairs)
@@ -91,7 +96,9 @@ def _report(
         scenarios=scenarios,
         backward=any(case.backward for case, _ in pairs),
         found=next(iter(written.values())) if len(written) == 1 else list(written.values()) or None,
-        recommended=_merged([unit.recommendation.standards for unit in wrong or units]),
+        recommended=_merged(
+            list({id(unit.recommendation): unit.recommendation.standards for unit in wrong or units}.values())
+        ),
         expression=wrong[0].recommendation.expression if wrong else None,
         expression_reason="" if wrong else "no case needs another standard",
         verdicts=dict(verdicts),
@@ -101,14 +108,14 @@ def _report(
 
 def _fold(judged: Sequence[CaseVerdict], units: Sequence[Unit], statuses: Sequence[str]) -> tuple[TensorReport, ...]:
     per_tensor = [
-        unit.statuses[0] if status != "ok" else tuple("ok" for _ in unit.statuses[0])
+        unit.statuses[0] if status != "ok" else ("ok",) * len(unit.statuses[0])
         for unit, status in zip(units, statuses, strict=True)
     ]
     return fold(judged, per_tensor, "cases")
 
 
 def _merged(standards: Sequence[Any]) -> dict[str, str] | None:
-    """Per dtype the loosest standard that any case needs."""
+    """Per dtype the loosest standard that any case needs; thresholds derived for a case count as the loosest."""
     merged: dict[str, str] = {}
     for one in standards:
         for dtype, name in one.items():
@@ -120,6 +127,8 @@ def _merged(standards: Sequence[Any]) -> dict[str, str] | None:
 def _looseness(name: str, dtype: str) -> tuple[float, float]:
     from opscan.judging.standards import load_standards
 
+    if name == "derived":
+        return (math.inf, math.inf)
     rule = load_standards().rule(name, dtype)
     return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)
 
@@ -181,7 +190,7 @@ def _rule(unit: Unit, status: str) -> str:
     decisive = [v for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if one == status]
     if status == "too-strict" and not any(v.mendable for v in decisive):
         return "no-threshold-row"
-    if any(is_vacuous(v, unit.recommendation) for v in decisive):
+    if any(lets_through(v, unit.recommendation) for v in decisive):
         return "standard-vacuous"
     if status == "too-loose" and all(v.effective.name == "quantised" for v in decisive):
         return "int8-step"
@@ -218,7 +227,7 @@ def _message(rule: str, units: Sequence[Unit]) -> str:
     if rule == "int8-step":
         return f"{acc} lets int8 differ by 1: {words}, so bits must agree; write `equal`"
     if rule == "standard-vacuous":
-        return f"{acc} passes even an output of zeros: {words}; {advice}"
+        return f"{acc} passes even {wrong_text([largest])}: {words}; {advice}"
     if rule == "ambiguous-default":
         return f"{acc} means another comparator in another ATK version: {words}; {advice}"
     if rule == "no-threshold-row":

@@ -2,13 +2,12 @@
 
 A sum of n addends is rounded at every node of its order of addition. A node that holds m addends has, given the final
 sum s, the mean square m (1 - m/n) var + (m s / n)^2 (a bridge from 0 to s), and its rounding adds ROUNDING_VARIANCE
-u^2 of that to the error. So the variance of the error is alpha + beta s^2, with alpha and beta sums over the nodes.
-Near s = 0, where tolerances fail, the error of one long chain is a scale mixture of normals whose scale is the area
-under a squared bridge; that is a Laplace distribution to within the calibration
-(tests/judging/test_adequacy_calibration.py).
+u^2 of that to the error: the square-root growth of the probabilistic bounds (Higham and Mary 2019), with the constant
+that rounding to nearest has. So the variance of the error is alpha + beta s^2, with alpha and beta sums over the nodes
+(orders.py). Its tail lies between a Laplace and a normal one: the squared partial sums of one chain vary much from
+element to element, those of a tree hardly.
 
-The kernel takes the worst order that is still legitimate: one chain up to 4,096 addends, tiles of 4,096 added in turn
-up to 32,768, eight lanes up to 65,536, chains of 8,192 beyond. The golden takes a tree.
+Unless an order is given, the kernel takes the worst that is still legitimate, and the golden the framework's own.
 """
 
 from __future__ import annotations
@@ -18,18 +17,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
+from opscan.judging.orders import lanes, nodes_of, torch_cpu, worst
 
-ROUNDING_VARIANCE = 0.22
-"""Mean square of one rounding in units of (u x value)^2: 1/12 of a squared spacing, averaged over the binade; measured
-0.18 to 0.24 for n = 3 to 4,096, from the upper half of which this is taken."""
+ROUNDING_VARIANCE = 0.2
+"""Mean square of one rounding in units of (u x value)^2. An error that is uniform in half a spacing, averaged over the
+binade, gives 0.18, and dropping a single bit 1.5 times that; measured 0.15 to 0.26 for chains, trees and lanes of 4 to
+4,096 addends, uniform and normal, around 0 and one-sided."""
 
-UNALIGNED = 5.0
-"""Additions of short-format addends that round, in units of partial sum / (addend x 2^spare bits). Measured on fp16 and
-bf16 for n = 16 to 4,096: the deviation of the error is 0.64 to 1.14 of the model's for ranges around 0, and down to a
-third of it for one-sided ranges, where the model is too cautious."""
-
-LONGEST_SINGLE_CHAIN = 4096
-LONGEST_LANE_CHAIN = 8192
+UNALIGNED = 2.5
+"""Additions of short-format addends that round, in units of partial sum / (addend x 2^spare bits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class Drift:
     """The difference of two correct results before their last rounding, and the distribution of the result itself.
 
     The result is normal with `mean` and `deviation`; the difference has the variance alpha + beta result^2, and never
-    exceeds `most` x |result|.
+    exceeds `most` x |result|. `unevenness` shapes its tail: see `orders.Nodes`.
     """
 
     mean: float
@@ -45,10 +41,23 @@ class Drift:
     alpha: float
     beta: float
     most: float = math.inf
+    unevenness: float = 1.0
 
     def scale(self, result: float) -> float:
-        """Scale of the Laplace distribution of the difference, given the result."""
-        return math.sqrt((self.alpha + self.beta * result * result) / 2)
+        """Deviation of the difference, given the result."""
+        return math.sqrt(self.alpha + self.beta * result * result)
+
+    def shape(self, result: float) -> float:
+        """Shape of the tail, given the result: what a large result adds to the variance is the same everywhere."""
+        if not self.alpha or not self.unevenness:
+            return math.inf
+        whole = 1.0 + self.beta * result * result / self.alpha
+        return whole * whole / self.unevenness
+
+    @property
+    def typical(self) -> float:
+        """Root mean square of the result."""
+        return math.hypot(self.mean, self.deviation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,14 @@ class Addends:
     roundings: int = 1
     accumulator: str = "fp32"
     cancels: bool = True
+    density: float = 1.0
+    """The share of addends that a mask lets through; the others are zero."""
+    factors: str = ""
+    """The format that the factors of products are shortened to, where it is not that of the output (hf32)."""
+    kernel: tuple[float, ...] | None = None
+    """The fans of the kernel's order (orders.py); None for the worst legitimate one."""
+    golden: str = "framework"
+    """How the golden adds: as the `framework` does on a CPU, or `exact`: in float64, rounded back."""
 
     def moments(self) -> tuple[float, float, float]:
         """Mean, variance and mean square of one addend. Raises ValueError for a range that has none."""
@@ -73,10 +90,27 @@ class Addends:
         mean, variance = (self.low + self.high) / 2, width * width / (12 if self.distribution == "uniform" else 4)
         square = mean * mean + variance
         if self.products:
-            mean, variance, square = mean * mean, square * square - (mean * mean) * (mean * mean), square * square
+            mean, square = mean * mean, square * square
+        mean, square = self.density * mean, self.density * square
         if not math.isfinite(square):
             raise ValueError(f"a range of [{self.low:g}, {self.high:g}] is too wide for the error model")
-        return mean, variance, square
+        return mean, max(square - mean * mean, 0.0), square
+
+    def rounding_variance(self) -> float:
+        """ROUNDING_VARIANCE of a single value as it is drawn: a third of a squared spacing's share of the square."""
+        if self.distribution != "uniform" or self.high <= self.low:
+            return 0.18
+        square = (self.high**3 - self.low**3) / (3 * (self.high - self.low))
+        return (_squared_binade(self.high) - _squared_binade(self.low)) / (3 * (self.high - self.low) * square)
+
+
+def _squared_binade(value: float) -> float:
+    """The integral of 4^floor(log2 |x|) from 0 to a value, odd in it."""
+    if not value:
+        return 0.0
+    size, exponent = math.frexp(abs(value))
+    below = math.ldexp(1.0, exponent - 1)
+    return math.copysign(below**3 / 7 + below * below * (2 * size * below - below), value)
 
 
 @lru_cache(maxsize=65536)
@@ -86,59 +120,64 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     Products are rounded in the accumulator's format on one of the two sides.
     """
     mean, variance, square = addends.moments()
+    if _is_exact(extent, addends, variance):
+        return Drift(extent * mean, 0.0, 0.0, 0.0)
     unit = FORMATS[addends.accumulator].roundoff
     inner = ROUNDING_VARIANCE * unit * unit
-    alpha = beta = 0.0
+    alpha = beta = unevenness = 0.0
     most = math.inf
     if extent > 2:
-        spread, growth = _order_sums(extent)
-        finer = _unaligned_share(dtype, extent, addends)
-        alpha += inner * finer * variance * spread
-        beta += inner * finer * growth / (extent * extent)
-    addend_noise = 2 * ROUNDING_VARIANCE * FORMATS[dtype].roundoff ** 2 * max(addends.roundings - 1, 0)
+        finer = inner * _unaligned_share(dtype, extent, addends)
+        sides = [nodes_of(addends.kernel or worst(extent), extent)]
+        if addends.golden == "framework":
+            sides.append(nodes_of(lanes(extent, 32) if addends.products else torch_cpu(extent), extent))
+        spread = sum(side.spread for side in sides)
+        alpha += finer * variance * spread
+        beta += finer * sum(side.growth for side in sides) / (extent * extent)
+        unevenness = sum(side.spread**2 * side.unevenness for side in sides) / (spread * spread) if spread else 0.0
+    alike = 2 if addends.golden == "framework" else 1
+    addend_noise = alike * addends.rounding_variance() * FORMATS[dtype].roundoff ** 2 * max(addends.roundings - 1, 0)
     if addends.products:
         addend_noise += inner if extent > 1 or addends.accumulator != dtype else 0.0
-        if dtype == "hf32":
-            addend_noise += 2 * ROUNDING_VARIANCE * HF32_INPUT_ROUNDOFF**2
+        if "hf32" in (dtype, addends.factors):
+            addend_noise += 2 * addends.rounding_variance() * HF32_INPUT_ROUNDOFF**2
     if extent > 1:
-        alpha += addend_noise * extent * square
+        noise = addend_noise * extent * square
+        unevenness = _mixed(unevenness, alpha, 2.0 / extent, noise)
+        alpha += noise
     elif addends.cancels:
         alpha += addend_noise * square
+        unevenness = 1.0
     else:
         beta += addend_noise
         if not addends.products:
             most = FORMATS[dtype].epsilon * max(addends.roundings - 1, 0)
-    return Drift(extent * mean, math.sqrt(extent * variance), alpha, beta, most)
+    return Drift(extent * mean, math.sqrt(extent * variance), alpha, beta, most, unevenness)
 
 
-def _order_sums(n: int) -> tuple[float, float]:
-    """Sums over the inner nodes of the kernel's worst order and of the golden's tree: m (1 - m/n), and m^2."""
-    chain = chain_length(n)
-    tiles = n / chain
-    spread = tiles * (chain * chain / 2 - chain**3 / (3 * n)) if tiles > 1 else (n * n - 1) / 6 - 1 + 1 / n
-    growth = n * chain * chain / 3 if tiles > 1 else (n - 1) * n * (2 * n - 1) / 6 - 1
-    if tiles > 1:
-        spread += chain * ((tiles * tiles - 1) / 6 - 1 + 1 / tiles)
-        growth += chain * chain * ((tiles - 1) * tiles * (2 * tiles - 1) / 6)
-    levels = math.log2(n)
-    return spread + max(n * (levels - 2) + 2, 0.0), growth + n * (n - 2)
+def _is_exact(extent: int, addends: Addends, variance: float) -> bool:
+    """Whether every partial sum has a value of its own in the accumulator: equal addends of few bits, such as 1."""
+    if variance or addends.products or addends.roundings > 1:
+        return False
+    bits, _ = abs(addends.low).as_integer_ratio()
+    return bool(extent * bits < 2.0 ** (FORMATS[addends.accumulator].fraction + 1))
 
 
-def chain_length(n: int) -> float:
-    """How many addends the worst legitimate order puts through one accumulator in a row."""
-    if n <= 8 * LONGEST_SINGLE_CHAIN:
-        return float(min(n, LONGEST_SINGLE_CHAIN))
-    return min(n / 8, float(LONGEST_LANE_CHAIN))
+def _mixed(first: float, weight: float, second: float, other: float) -> float:
+    """The unevenness of two independent parts of a variance."""
+    whole = weight + other
+    return (first * weight * weight + second * other * other) / (whole * whole) if whole else 0.0
 
 
 def _unaligned_share(dtype: str, n: int, addends: Addends) -> float:
     """The share of additions that round at all.
 
     A short format's addend lies on a coarse grid: adding it is exact until the partial sum outgrows the accumulator's
-    spare bits, so only the addends near 0 round. Products fill the accumulator.
+    spare bits, so only the addends near 0 round. A product has twice the bits of a factor.
     """
-    spare = FORMATS[addends.accumulator].fraction - FORMATS[dtype].fraction
-    if addends.products or spare <= 0:
+    fraction = FORMATS[dtype].fraction
+    spare = FORMATS[addends.accumulator].fraction - (2 * fraction + 1 if addends.products else fraction)
+    if spare <= 0:
         return 1.0
     mean, variance, square = addends.moments()
     partial = math.sqrt(n * variance / 6 + (n * mean) ** 2 / 3)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from opscan.judging.assignments import compares_values
 from opscan.judging.findings import find
 from opscan.judging.safety import inputs_of
-from opscan.judging.verdicts import CaseVerdict, Judge
+from opscan.judging.settings import Judge
+from opscan.judging.verdicts import CaseVerdict
 from opscan.model import Case, CaseInput, Classification, Evidence, Finding, NumericClass, Spec, SpecInput
 from opscan.shapes.draw import tensor_inputs
 

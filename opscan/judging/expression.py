@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opscan.judging.effective import MIXED_KEYWORDS
@@ -12,16 +13,21 @@ from opscan.judging.standards import Atk, Standards, load_standards
 
 
 def expression(
-    recommended: Mapping[str, str], atk_version: str, *, standards: Standards | None = None
+    recommended: Mapping[str, str],
+    atk_version: str,
+    *,
+    rules: Mapping[str, Rule] | None = None,
+    standards: Standards | None = None,
 ) -> tuple[Any | None, str]:
     """The value of `standard.acc` for the standards recommended per dtype, and what must be said of it.
 
     Returns (None, reason) where the version cannot express them. Numbers are floats. dtypes without a threshold row are
-    left out and named in the reason. Raises ValueError for a version without numbers, KeyError for an unknown standard.
+    left out and named in the reason. `rules` holds the thresholds of a `derived` standard by dtype. Raises ValueError
+    for a version without numbers, KeyError for an unknown standard.
     """
     data = standards or load_standards()
     profile = data.profile(atk_version)
-    names = {name for name in recommended.values() if data.standards[name]}
+    names = {name for name in recommended.values() if name == "derived" or data.standards[name]}
     if not names:
         return None, "nothing is recommended"
     if names == {"value-equal"}:
@@ -31,7 +37,7 @@ def expression(
     for name in ("run-to-run", "distribution", "dual-benchmark", "quantised"):
         if name in names:
             return _special(name, recommended, profile, data)
-    return _tolerance(recommended, profile, data)
+    return _tolerance(recommended, profile, data, rules or {})
 
 
 def _exact(names: set[str], profile: Atk) -> tuple[Any | None, str]:
@@ -57,7 +63,9 @@ def _special(name: str, recommended: Mapping[str, str], profile: Atk, data: Stan
     return writing.write, writing.note
 
 
-def _tolerance(recommended: Mapping[str, str], profile: Atk, data: Standards) -> tuple[Any | None, str]:
+def _tolerance(
+    recommended: Mapping[str, str], profile: Atk, data: Standards, given: Mapping[str, Rule]
+) -> tuple[Any | None, str]:
     notes: list[str] = []
     kept: dict[str, str] = {}
     for dtype, name in recommended.items():
@@ -81,7 +89,7 @@ def _tolerance(recommended: Mapping[str, str], profile: Atk, data: Standards) ->
         notes.append(f"some builds of {profile.title} lack mixed_tolerance_bm: a KeyError there")
     if names == {"mixed-tolerance"}:
         return "mixed_tolerance_bm", "; ".join(notes)
-    rows = _rows(kept, data, notes)
+    rows = _rows(kept, data, given, notes)
     if isinstance(rows, str):
         return None, rows
     keywords = {key: value for row in FORMATS if row in rows for key, value in _keywords(row, rows[row]).items()}
@@ -91,19 +99,29 @@ def _tolerance(recommended: Mapping[str, str], profile: Atk, data: Standards) ->
     return {"mixed_tolerance_bm": keywords}, "; ".join(notes)
 
 
-def _rows(kept: Mapping[str, str], data: Standards, notes: list[str]) -> dict[str, Rule] | str:
+def _rows(
+    kept: Mapping[str, str], data: Standards, given: Mapping[str, Rule], notes: list[str]
+) -> dict[str, Rule] | str:
     """The rule of each threshold row, or why there is none; complex64 shares the row of fp32."""
     rows: dict[str, Rule] = {}
     for dtype, name in kept.items():
         row = part_of(dtype)
-        rule = data.rule(name, row)
+        rule = given[dtype] if name == "derived" else data.rule(name, row)
         if rule is None:
             return f"{name} has no thresholds for {dtype}"
-        if row in rows and rows[row].rtol != rule.rtol:
+        if row in rows and rows[row] != rule:
             notes.append(f"complex64 and {row} share one row of thresholds, which takes the looser standard")
-            rule = max(rule, rows[row], key=lambda r: r.rtol)
+            rule = _loosest(rule, rows[row])
         rows[row] = rule
     return rows
+
+
+def _loosest(one: Rule, other: Rule) -> Rule:
+    """The thresholds that both pass."""
+    pairs = {
+        name: max(getattr(one, name), getattr(other, name)) for name in ("rtol", "atol", "share", "max_abs", "max_ulp")
+    }
+    return replace(one, **pairs)
 
 
 def _left_out(dtype: str, name: str, data: Standards) -> str | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscan.judging.recommend import Recommendation
+from opscan.judging.sharpness import BLUNT, WRONG
+from opscan.judging.units import Unit, lets_through
 from opscan.model import Evidence, NumericClass, TensorReport
 
 _NAMED = 3
@@ -74,11 +76,29 @@ def recommendation_text(recommendation: Recommendation) -> str:
     if not recommendation.adequate:
         worst = max(recommendation.inadequate.values())
         return (
-            f"no named standard is adequate (the loosest, {names}, still fails correct kernels in {percent(worst)} of "
-            "the cases): reduce fewer addends, or use a one-signed range"
+            f"no standard is adequate (the loosest, {names}, still fails correct kernels in {percent(worst)} of "
+            f"the cases): {recommendation.remedies}"
         )
     rate = f" (predicted false alarms {percent(recommendation.rate)})" if recommendation.rate else ""
-    return f"the strictest that fits is {names}{rate}"
+    fits = f"the strictest that fits is {names}{rate}"
+    if "derived" in recommendation.standards.values():
+        fits = f"what fits is {names}{rate}; derived for {recommendation.note}"
+    wrong, share = max(recommendation.blunt.values(), key=lambda found: found[1], default=("", 0.0))
+    if share >= BLUNT:
+        fits += f", under which {WRONG[wrong]} still passes {percent(share)} of the cases: {recommendation.remedies}"
+    return fits
+
+
+def wrong_text(units: Sequence[Unit]) -> str:
+    """The wrong results that pass the standard in effect, in words."""
+    found = {
+        wrong
+        for unit in units
+        for case in unit.verdicts
+        for verdict in case.tensors
+        for wrong in lets_through(verdict, unit.recommendation)
+    }
+    return " and ".join(WRONG[wrong] for wrong in WRONG if wrong in found)
 
 
 def _by_name(standards: Mapping[str, str]) -> str:

@@ -25,6 +25,10 @@ PASS_RULES: dict[str, tuple[str, ...]] = {
     "absolute-step": ("atol",),
     "ks-test": (),
     "repeat-bitwise": (),
+    "absolute-threshold": ("rtol", "small", "small_error"),
+    "ulp-count": ("max_ulp", "share"),
+    "unit-floor": ("rtol",),
+    "either-tolerance": ("rtol", "atol", "share"),
 }
 """Every pass rule, and the thresholds it needs per dtype."""
 
@@ -34,7 +38,10 @@ class Rule:
     """A pass rule for outputs of one dtype, with its thresholds.
 
     `share`: the share of elements that may be out of tolerance. `max_abs`, `max_ulp`: no element may break both.
-    `mean`, `peak`: the mean and the maximum of |a-g| / (|g| + floor) must stay below them.
+    `mean`, `peak`: the mean and the maximum of |a-g| / (|g| + floor) must stay below them. `small`: golden values up to
+    it are judged apart, by `small_error`. `ratios`: of maximum, mean and root mean square to those of a benchmark,
+    whose errors count as at least `floor`; `small_ratio`: of the counts of wrong small values. `balance`: bound of the
+    mean of (a-g) / max(|g|, 1).
     """
 
     passes: str
@@ -47,6 +54,11 @@ class Rule:
     mean: float = math.inf
     peak: float = math.inf
     floor: float = 0.0
+    small: float = 0.0
+    small_error: float = math.inf
+    ratios: tuple[float, float, float] = (10.0, 2.0, 2.0)
+    small_ratio: float = 2.0
+    balance: float = math.inf
 
     @property
     def exact(self) -> bool:
@@ -82,13 +94,19 @@ class Verdict:
 
 
 def passes(
-    rule: Rule, actual: NDArray[Any], golden: NDArray[Any], *, golden_dtype: str | None = None, denominator: str = "sum"
+    rule: Rule,
+    actual: NDArray[Any],
+    golden: NDArray[Any],
+    *,
+    benchmark: NDArray[Any] | None = None,
+    golden_dtype: str | None = None,
+    denominator: str = "sum",
 ) -> Verdict:
     """Apply `rule` to two arrays of any shape; bf16 comes as float32 arrays with `rule.dtype` "bf16".
 
     `golden_dtype` names the golden's dtype where the array cannot (bf16). `denominator`: "sum" for |g| + floor, "max"
-    for max(|g|, floor); public copies of single_bm disagree. Raises ValueError for a rule that needs more than an
-    output and its golden.
+    for max(|g|, floor); public copies of single_bm disagree. `benchmark`: the output of a second
+    implementation. Raises ValueError for a rule that needs one where it is missing.
     """
     if actual.shape != golden.shape:
         return Verdict(False, 1.0, math.inf, f"shapes differ: {actual.shape} and {golden.shape}")
@@ -96,11 +114,13 @@ def passes(
         same_dtype = actual.dtype == golden.dtype and (golden_dtype or rule.dtype) == rule.dtype
         if not same_dtype:
             return Verdict(False, 1.0, math.inf, "dtypes differ")
-        return _equal_bits(actual, golden) if rule.passes == "bit-equal" else _equal_values(actual, golden)
+        return same_bits(actual, golden) if rule.passes == "bit-equal" else _equal_values(actual, golden)
     if rule.passes == "absolute-step":
         return _within_step(rule, actual, golden)
     if rule.passes not in ("mean-and-max-relative", "share-within-tolerance"):
-        raise ValueError(f"{rule.passes} cannot be decided from an output and its golden alone")
+        from opscan.judging.tool_rules import decide
+
+        return decide(rule, actual, golden, benchmark, denominator)
     return _within_tolerance(rule, actual, golden, denominator)
 
 
@@ -110,21 +130,21 @@ def _equal_values(actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
     if actual.size and actual.dtype.kind in "fc" and bool(np.isnan(actual).all() and np.isnan(golden).all()):
         return Verdict(True, 0.0, 0.0, "both sides are entirely NaN")
     differing = actual != golden
-    return _counted(differing, _difference(actual, golden), "differ in value")
+    return _counted(differing, difference(actual, golden), "differ in value")
 
 
-def _equal_bits(actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
+def same_bits(actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
     import numpy as np
 
     width = actual.dtype.itemsize
     left = np.ascontiguousarray(actual).reshape(-1).view(np.uint8).reshape(-1, width)
     right = np.ascontiguousarray(golden).reshape(-1).view(np.uint8).reshape(-1, width)
-    return _counted((left != right).any(axis=1), _difference(actual, golden), "differ in bits")
+    return _counted((left != right).any(axis=1), difference(actual, golden), "differ in bits")
 
 
 def _within_step(rule: Rule, actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:
-    difference = _difference(actual, golden)
-    return _counted(difference > rule.atol, difference, f"differ by more than {rule.atol:g}")
+    gap = difference(actual, golden)
+    return _counted(gap > rule.atol, gap, f"differ by more than {rule.atol:g}")
 
 
 def _within_tolerance(rule: Rule, actual: NDArray[Any], golden: NDArray[Any], denominator: str) -> Verdict:
@@ -139,19 +159,19 @@ def _within_tolerance(rule: Rule, actual: NDArray[Any], golden: NDArray[Any], de
     if not golden.size:
         return Verdict(True, 0.0, 0.0, "empty")
     size = np.abs(golden.astype(np.float64))
-    difference = _difference(actual, golden)
+    gap = difference(actual, golden)
     if rule.passes == "mean-and-max-relative":
         below = size + rule.floor if denominator == "sum" else np.maximum(size, rule.floor)
-        relative = difference / below
+        relative = gap / below
         mean, peak = float(relative.mean()), float(relative.max())
         detail = f"mean relative error {mean:.3g} (< {rule.mean:g}), maximum {peak:.3g} (< {rule.peak:g})"
         share = float(np.mean(relative >= rule.peak))
-        return Verdict(mean < rule.mean and peak < rule.peak, share, float(difference.max()), detail)
-    failing = int(np.count_nonzero(difference > rule.atol + rule.rtol * size))
-    beyond = (difference > rule.max_abs) & (difference > rule.max_ulp * spacing(size, rule.dtype))
+        return Verdict(mean < rule.mean and peak < rule.peak, share, float(gap.max()), detail)
+    failing = int(np.count_nonzero(gap > rule.atol + rule.rtol * size))
+    beyond = (gap > rule.max_abs) & (gap > rule.max_ulp * spacing(size, rule.dtype))
     detail = f"{failing} of {golden.size} out of tolerance, {int(beyond.sum())} beyond the bound of an element"
     passed = failing <= allowed_failures(rule.share, golden.size) and not bool(beyond.any())
-    return Verdict(passed, failing / golden.size, float(difference.max()), detail)
+    return Verdict(passed, failing / golden.size, float(gap.max()), detail)
 
 
 def spacing(size: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -164,7 +184,7 @@ def spacing(size: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(1.0, exponent - form.fraction), dtype=np.float64)
 
 
-def _difference(actual: NDArray[Any], golden: NDArray[Any]) -> NDArray[np.float64]:
+def difference(actual: NDArray[Any], golden: NDArray[Any]) -> NDArray[np.float64]:
     """|a - g| in double precision; equal infinities differ by 0, NaN against anything by inf."""
     import numpy as np
 

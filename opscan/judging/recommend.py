@@ -1,4 +1,4 @@
-"""Name the strictest standard that correct kernels pass, per dtype, over all the cases it must serve."""
+"""Name the strictest standard that correct kernels pass and wrong ones fail, per dtype, over all cases it serves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,50 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.judging.adequacy import walk_ladder
+from opscan.judging.adequacy import about, stepped, walk_ladder
 from opscan.judging.assignments import ladder_of
+from opscan.judging.derived import derive
 from opscan.judging.expression import expression
 from opscan.judging.floating import part_of
+from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
+from opscan.judging.settings import Judge
+from opscan.judging.sharpness import BLUNT, bluntest, passing
 from opscan.judging.standards import Standards, load_standards, registered
-from opscan.judging.verdicts import CaseVerdict, Judge, Load
+from opscan.judging.verdicts import CaseVerdict
 from opscan.model import CLASS_ORDER
+
+DERIVED = "derived"
+MARGIN = 2.0
+"""What is recommended must stay below the limit by this factor, for a prediction can be off by as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One dtype's standard. `rate`: share of cases that correct kernels fail; `passing`: per wrong result the share of
+    cases that it passes; `reason`: where derived thresholds come from, `note`: the same in short."""
+
+    name: str
+    rule: Rule | None
+    rate: float = 0.0
+    adequate: bool = True
+    passing: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    note: str = ""
+
+    @property
+    def blunt(self) -> tuple[str, float]:
+        """The wrong result that passes most often, and in which share of the cases."""
+        return bluntest(self.passing)
+
+    @property
+    def sharp(self) -> bool:
+        return self.blunt[1] < BLUNT
+
+    @property
+    def merit(self) -> tuple[bool, float]:
+        """Adequate first, then by how little passes."""
+        return self.adequate, -sum(self.passing.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +58,8 @@ class Recommendation:
     """`standards` by dtype; `rate` is the predicted share of cases that correct kernels fail under them.
 
     `expression` is what to write under `standard.acc`, None with `reason` where it cannot be written. `adequate` is
-    False where even the loosest named standard fails correct kernels too often.
+    False where even the loosest standard fails correct kernels too often; `blunt` names per dtype the wrong result that
+    passes all the same; `derivations` say where computed thresholds come from; `remedies` which inputs would help.
     """
 
     standards: Mapping[str, str]
@@ -33,6 +70,12 @@ class Recommendation:
     inadequate: Mapping[str, float] = field(default_factory=dict)
     registered: bool = True
     """Whether every build of the ATK version has the comparator that is to be written."""
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    blunt: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    derivations: tuple[str, ...] = ()
+    note: str = ""
+    """What derived thresholds hold for, as a comment."""
+    remedies: str = ""
 
 
 def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Recommendation:
@@ -47,20 +90,83 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         exact = dict.fromkeys(dtypes, "value-equal")
         written, reason = expression(exact, judge.atk_version)
         return Recommendation(exact, written, reason, registered=_registered(written, judge.atk_version))
-    standards: dict[str, str] = {}
-    rates: list[float] = []
-    inadequate: dict[str, float] = {}
-    for dtype in (*dtypes, *(name for name in declared if name not in dtypes)):
-        loads = _loads(verdicts, dtype, seen=dtype in dtypes)
-        ladder = _ladder(verdicts, dtype, judge.scenario)
-        name, rate, fits = walk_ladder(dtype, partial(_rate, loads), judge.limit, standards=ladder)
-        standards[dtype] = name
-        rates.append(rate)
-        if not fits:
-            inadequate[dtype] = rate
-    written, reason = expression(standards, judge.atk_version)
-    there = _registered(written, judge.atk_version)
-    return Recommendation(standards, written, reason, max(rates, default=0.0), not inadequate, inadequate, there)
+    loads = {name: _loads(verdicts, name, seen=name in dtypes) for name in (*dtypes, *declared)}
+    writable = load_standards().profile(judge.atk_version).comparators.get("mixed_tolerance_bm") is not False
+    chosen = {
+        name: choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge.scenario))
+        for name, cases in loads.items()
+    }
+    standards = {name: choice.name for name, choice in chosen.items()}
+    rules = {name: choice.rule for name, choice in chosen.items() if choice.rule is not None}
+    inadequate = {name: choice.rate for name, choice in chosen.items() if not choice.adequate}
+    written, reason = expression(standards, judge.atk_version, rules=rules)
+    blunt = {name: choice.blunt for name, choice in chosen.items() if not choice.sharp}
+    weak = {name: loads[name] for name in (*inadequate, *blunt)}
+    from opscan.judging.remedies import remedies  # only where something has to be said
+
+    return Recommendation(
+        standards,
+        written,
+        reason,
+        max((choice.rate for choice in chosen.values()), default=0.0),
+        not inadequate,
+        inadequate,
+        _registered(written, judge.atk_version),
+        rules,
+        blunt,
+        tuple(choice.reason for choice in chosen.values() if choice.reason),
+        "; ".join(choice.note for choice in chosen.values() if choice.note),
+        remedies(weak, judge) if weak else "",
+    )
+
+
+def choose(
+    dtype: str,
+    cases: Sequence[Sequence[Load]],
+    judge: Judge,
+    *,
+    writable: bool = True,
+    standards: Standards | None = None,
+) -> Choice:
+    """The standard of one dtype over the loads of each case.
+
+    The strictest adequate named one if it is sharp too; else derived thresholds, if the version can write them and they
+    are better. `judge.standard` may ask for one of the two always. `standards`: those whose ladders are walked.
+    """
+    known = standards or load_standards()
+    if len(cases) == 1:  # a case file has a hundred thousand of them, and few different ones
+        return _choose_once(dtype, tuple(map(_alike, cases[0])), judge, writable, known)
+    return _choose(dtype, cases, judge, writable, known)
+
+
+def _alike(load: Load) -> Load:
+    """The load that stands for all of about its size."""
+    return replace(load, extent=stepped(load.extent), outputs=about(load.outputs), cause="")
+
+
+@lru_cache(maxsize=65536)
+def _choose_once(dtype: str, loads: tuple[Load, ...], judge: Judge, writable: bool, known: Standards) -> Choice:
+    return _choose(dtype, [loads], judge, writable, known)
+
+
+def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable: bool, known: Standards) -> Choice:
+    name, rate, fits = walk_ladder(dtype, partial(_rate, cases), judge.limit / MARGIN, standards=known)
+    rule = known.rule(name, dtype)
+    named = Choice(name, rule, rate, fits)
+    if not any(cases) or rule is None or rule.exact:
+        return named
+    named = replace(named, passing=passing(rule, cases))
+    if judge.standard == "named" or (judge.standard == "auto" and named.adequate and named.sharp) or not writable:
+        return named
+    if dtype in known.dispatch:
+        return named  # no threshold reaches this dtype
+    found = derive(dtype, [load for loads in cases for load in loads], judge.limit)
+    if found is None:
+        return named
+    rate = _rate(cases, found.rule)
+    shares = passing(found.rule, cases)
+    computed = Choice(DERIVED, found.rule, rate, rate < judge.limit / MARGIN, shares, found.reason, found.note)
+    return computed if judge.standard == DERIVED or computed.merit > named.merit else named
 
 
 def _ladder(verdicts: Sequence[CaseVerdict], dtype: str, scenario: str) -> Standards:

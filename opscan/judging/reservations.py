@@ -10,9 +10,10 @@ from opscan.judging.findings import find
 from opscan.judging.messages import acc_text, recommendation_text
 from opscan.judging.pass_rules import Rule
 from opscan.judging.safety import draws_nan, inputs_of, nan_possible
+from opscan.judging.settings import Judge
 from opscan.judging.standards import load_standards
 from opscan.judging.units import Unit
-from opscan.judging.verdicts import Judge, TensorVerdict
+from opscan.judging.verdicts import TensorVerdict
 from opscan.model import Evidence, Finding, KeyPath, NumericClass, Span, Spec
 
 _TOLERANCES = ("share-within-tolerance", "mean-and-max-relative")

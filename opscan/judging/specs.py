@@ -10,12 +10,13 @@ from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
-from opscan.judging.messages import acc_text, percent, recommendation_text, told
+from opscan.judging.messages import acc_text, percent, recommendation_text, told, wrong_text
 from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible
+from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
-from opscan.judging.units import Unit, is_vacuous, judge_unit
-from opscan.judging.verdicts import Judge, judge_case
+from opscan.judging.units import Unit, judge_unit, lets_through
+from opscan.judging.verdicts import judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 from opscan.numerics.messages import NEEDS_TORCH
@@ -33,6 +34,8 @@ class Judged:
     report: FileReport
     findings: tuple[Finding, ...]
     proposal: Any = None
+    note: str = ""
+    """What the proposal holds for, where its thresholds are derived: a comment."""
 
 
 def judge_spec(  # noqa: PLR0913
@@ -114,7 +117,7 @@ def _decided(
         basis=basis,
         recommended=dict(unit.recommendation.standards) or None,
         expression=unit.recommendation.expression,
-        expression_reason=unit.recommendation.reason,
+        expression_reason="; ".join(filter(None, (unit.recommendation.reason, *unit.recommendation.derivations))),
         tensors=tensors if compares else tuple(_satisfied(tensor) for tensor in tensors),
     )
     if not compares:
@@ -127,7 +130,8 @@ def _decided(
     if basis == "name":
         judged = [at_most(finding, "warning") for finding in judged]
     wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
-    return Judged(report, (*findings, *judged), unit.recommendation.expression if wanted else None)
+    proposal = unit.recommendation.expression if wanted else None
+    return Judged(report, (*findings, *judged), proposal, unit.recommendation.note)
 
 
 def _instead(unit: Unit, base: FileReport) -> dict[str, str] | None:
@@ -167,7 +171,7 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
         add("no-threshold-row", f"ATK compares {dtypes} with torch.equal whatever the standard says, but "
             f"{told(rowless, evidence)}: leave these dtypes out, or compare them in a plugin", "manual")  # fmt: skip
     if zeros:
-        message = f"{written} passes even an output of zeros: {told(zeros, evidence)}; {advice}"
+        message = f"{written} passes even {wrong_text([unit])}: {told(zeros, evidence)}; {advice}"
         add("standard-vacuous", message)
     if steps:
         copies = told(steps, evidence, copies=True)
@@ -285,7 +289,7 @@ def _acc_span(spec: Spec) -> Span | None:
 
 
 def _vacuous(unit: Unit) -> set[str]:
-    return {v.tensor.name for c in unit.verdicts for v in c.tensors if is_vacuous(v, unit.recommendation)}
+    return {v.tensor.name for c in unit.verdicts for v in c.tensors if lets_through(v, unit.recommendation)}
 
 
 def _strict_by(unit: Unit, report: FileReport, how: str) -> list[TensorReport]:

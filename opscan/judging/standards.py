@@ -20,7 +20,8 @@ __all__ += ["load_standards", "registered"]
 
 _REQUIRED = ("meaning", "passes", "nan_inf", "source")
 _STANDARD_KEYS = (*_REQUIRED, "extends", "relative", "recommended", "levels", "dtypes", "small_domain", "types", "atk")
-_THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor")
+_BOUNDS = ("small", "small_error", "balance")
+_THRESHOLD_KEYS = ("rtol", "atol", "share", "max_abs", "max_ulp", "mean", "peak", "floor", *_BOUNDS)
 DTYPES = (*FORMATS, "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
 
 
@@ -90,6 +91,21 @@ class Standards:
         if "*" in standard.rules:
             return Rule(standard.passes, dtype)
         return standard.rules.get(part_of(dtype))
+
+    def at_level(self, name: str, dtype: str, level: str) -> Rule | None:
+        """The rule of a benchmark standard with the ratios of one of its levels, small values counted apart.
+
+        Raises KeyError for an unknown standard or level.
+        """
+        standard, rule = self.standards[name], self.rule(name, dtype)
+        if rule is None:
+            return None
+        ratios = standard.levels[level]
+        limits = (ratios["max_re_ratio"], ratios["avg_re_ratio"], ratios["root_mean_squared_ratio"])
+        small = standard.small_domain.get(part_of(dtype))
+        if small is None:
+            return replace(rule, ratios=limits)
+        return replace(rule, ratios=limits, small=small["domain"], small_error=small["bound"])
 
     def profile(self, atk_version: str) -> Atk:
         """The newest known profile that is not newer than `atk_version`.
@@ -248,7 +264,7 @@ def _read_rule(document: Document, where: Place, passes: str, row: Any, relative
     for key in PASS_RULES[passes]:
         if key not in values:
             raise document.error(where, f"{'.'.join(where)} lacks the threshold {key!r} that {passes} needs")
-    numbers = {key: document.number(value, (*where, key)) for key, value in values.items()}
+    numbers: dict[str, Any] = {key: document.number(value, (*where, key)) for key, value in values.items()}
     if relative:
         numbers["atol"] = 0.0
     return Rule(passes, dtype, **numbers)

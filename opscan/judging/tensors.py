@@ -10,12 +10,22 @@ from opscan.model import CLASS_ORDER, TensorClass, TensorReport
 
 
 def fold(verdicts: Sequence[CaseVerdict], statuses: Sequence[Sequence[str]], evidence: str) -> tuple[TensorReport, ...]:
-    """One report per name, in the order of appearance; `statuses` runs parallel to the tensors of each case."""
-    grouped: dict[str, list[tuple[TensorVerdict, str]]] = {}
+    """One report per name, in the order of appearance; `statuses` runs parallel to the tensors of each case.
+
+    Cases that were judged at once share their verdicts, so that each is looked at once and counted.
+    """
+    grouped: dict[str, dict[tuple[int, str], int]] = {}
+    known: dict[int, TensorVerdict] = {}
     for case, judged in zip(verdicts, statuses, strict=True):
         for verdict, status in zip(case.tensors, judged, strict=True):
-            grouped.setdefault(verdict.tensor.name, []).append((verdict, status))
-    return tuple(_fold_one(name, entries, evidence) for name, entries in grouped.items())
+            known[id(verdict)] = verdict
+            counts = grouped.setdefault(verdict.tensor.name, {})
+            key = (id(verdict), status)
+            counts[key] = counts.get(key, 0) + 1
+    return tuple(
+        _fold_one(name, [(known[number], status, count) for (number, status), count in counts.items()], evidence)
+        for name, counts in grouped.items()
+    )
 
 
 def worst(statuses: Sequence[str]) -> str:
@@ -23,15 +33,18 @@ def worst(statuses: Sequence[str]) -> str:
     return min(statuses, key=STATUSES.index, default="ok")
 
 
-def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence: str) -> TensorReport:
-    tensors = [verdict.tensor for verdict, _ in entries]
+def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str, int]], evidence: str) -> TensorReport:
+    tensors = [verdict.tensor for verdict, _, _ in entries]
+    cases: Counter[str] = Counter()
+    for verdict, _, count in entries:
+        cases[str(verdict.tensor.numeric_class)] += count
     loosest = max(tensors, key=_looseness)
     same = [tensor for tensor in tensors if tensor.numeric_class is loosest.numeric_class]
     depends = {word for tensor in tensors for word in tensor.depends_on}
     if len({tensor.numeric_class for tensor in tensors}) > 1:
         depends.add("shapes")
     effective: dict[str, str] = {}
-    for verdict, _ in entries:
+    for verdict, _, _ in entries:
         effective.setdefault(verdict.tensor.dtype, verdict.effective.name)
     return TensorReport(
         name=name,
@@ -43,8 +56,8 @@ def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence:
         cause=loosest.cause,
         depends_on=tuple(sorted(depends)),
         extent=(min(tensor.extent for tensor in tensors), max(tensor.extent for tensor in tensors)),
-        cases=dict(Counter(str(tensor.numeric_class) for tensor in tensors)),
-        present=len(tensors),
+        cases=dict(cases),
+        present=cases.total(),
         effective=effective,
         status=_status(entries),
         path=loosest.path,
@@ -53,10 +66,10 @@ def _fold_one(name: str, entries: Sequence[tuple[TensorVerdict, str]], evidence:
     )
 
 
-def _status(entries: Sequence[tuple[TensorVerdict, str]]) -> str:
+def _status(entries: Sequence[tuple[TensorVerdict, str, int]]) -> str:
     """The worst status over the cases; a tensor that itself needs the tolerance in some case shares nobody's."""
-    needs = any(verdict.need == "tolerance" for verdict, _ in entries)
-    return worst(["ok" if status == "shared" and needs else status for _, status in entries])
+    needs = any(verdict.need == "tolerance" for verdict, _, _ in entries)
+    return worst(["ok" if status == "shared" and needs else status for _, status, _ in entries])
 
 
 def _looseness(tensor: TensorClass) -> tuple[int, bool, int]:

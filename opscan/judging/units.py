@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
+from opscan.judging.loads import Load, what_decides
+from opscan.judging.pass_rules import Rule
 from opscan.judging.recommend import Recommendation, mean_failure, recommend
-from opscan.judging.standards import load_standards
+from opscan.judging.settings import Judge
+from opscan.judging.sharpness import BLUNT, SHARP, passing
 from opscan.judging.tensors import worst
-from opscan.judging.verdicts import CaseVerdict, Judge, TensorVerdict
+from opscan.judging.verdicts import CaseVerdict, TensorVerdict, judge_case
+from opscan.model import Case, Classification
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +49,36 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     return Unit(tuple(verdicts), statuses, recommendation, rate)
 
 
+def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> list[Unit]:
+    """Every case as a unit of its own, under its own standard.
+
+    What is judged depends on the standard, the compared tensors and the ranges alone, so cases that share them are
+    judged once: a case file may hold a hundred thousand.
+    """
+    known: dict[tuple[Any, ...], Unit] = {}
+    numbers: dict[tuple[Any, ...], int] = {}
+    numbered: dict[int, int] = {}
+    units = []
+    for case, classification in pairs:
+        number = numbered.get(id(classification))
+        if number is None:
+            number = numbers.setdefault((classification.basis, classification.tensors), len(numbers))
+            numbered[id(classification)] = number
+        key = (repr(case.acc), number, what_decides(case))
+        found = known.get(key)
+        if found is None:
+            known[key] = found = judge_unit([judge_case(case, classification, case.acc, judge)], judge)
+            units.append(found)
+            continue
+        verdict = CaseVerdict(case, classification, found.verdicts[0].tensors)
+        units.append(Unit((verdict,), found.statuses, found.recommendation, found.rate))
+    return units
+
+
 def _status(
     verdict: TensorVerdict, loose: bool, tight: frozenset[tuple[str, str]], recommendation: Recommendation
 ) -> str:
-    if is_vacuous(verdict, recommendation):
+    if lets_through(verdict, recommendation):
         return "too-loose"
     if verdict.status == "too-loose" and loose:
         return "shared"
@@ -55,14 +87,24 @@ def _status(
     return verdict.status
 
 
-def is_vacuous(verdict: TensorVerdict, recommendation: Recommendation) -> bool:
-    """Whether zeros would pass, though they would not pass what is recommended instead."""
-    if verdict.need != "tolerance" or not verdict.vacuous or verdict.load is None:
-        return False
-    dtype = verdict.tensor.dtype
-    name = recommendation.standards.get(dtype)
-    rule = load_standards().rule(name, dtype) if name else None
-    return rule is not None and not verdict.load.passes_zeros(rule)
+def lets_through(verdict: TensorVerdict, recommendation: Recommendation) -> tuple[str, ...]:
+    """The wrong results that pass the rule in effect, though they fail what is recommended."""
+    rule = verdict.effective.rule
+    if verdict.need != "tolerance" or verdict.load is None or rule is None or verdict.exact:
+        return ()
+    better = recommendation.rules.get(verdict.tensor.dtype)
+    if better is None:
+        return ()
+    return _blunt(rule, better, verdict.load)
+
+
+@lru_cache(maxsize=65536)
+def _blunt(rule: Rule, better: Rule, load: Load) -> tuple[str, ...]:
+    try:
+        found, instead = passing(rule, [[load]]), passing(better, [[load]])
+    except ValueError:
+        return ()  # a range that no model covers
+    return tuple(wrong for wrong, odds in found.items() if odds >= BLUNT and instead.get(wrong, 0.0) < SHARP)
 
 
 def _too_tight(verdicts: Sequence[CaseVerdict], limit: float) -> frozenset[tuple[str, str]]:

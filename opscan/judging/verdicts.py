@@ -2,79 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from opscan.judging.adequacy import failure_probability, zero_share
 from opscan.judging.assignments import assigned
 from opscan.judging.effective import Effective, effective
-from opscan.judging.floating import FORMATS, part_of
+from opscan.judging.loads import Load, load_of
 from opscan.judging.pass_rules import Rule
-from opscan.model import Case, CaseInput, Classification, NumericClass, TensorClass
+from opscan.judging.settings import Judge
+from opscan.model import Case, Classification, TensorClass
 
 STATUSES = ("invalid", "too-strict", "too-loose", "ambiguous", "unknown", "shared", "ok")
 """From the worst to the best."""
-
-_MOST_ROUNDINGS = 8
-_LARGEST = 1e18
-"""Ranges beyond it overflow float32 when they are squared: nothing is predicted for them."""
-_FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
-_ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
-"""Packets in whose results parts of opposite sign can cancel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """What statuses are judged under. `upstream`: range of the upstream gradient; `limit`: tolerated false alarms.
-
-    `scenario`: the one whose assignments decide, where a spec serves several.
-    """
-
-    atk_version: str
-    upstream: tuple[float, float]
-    limit: float
-    scenario: str = "accuracy"
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What decides how far two correct kernels can differ: addends, outputs, and the range of the addends."""
-
-    dtype: str
-    extent: int
-    outputs: int
-    low: float
-    high: float
-    distribution: str
-    products: bool
-    roundings: int
-    cancels: bool
-    assumed: bool = False
-    """The declared range is beyond what the model covers; another one stands in."""
-
-    def failure(self, rule: Rule) -> float:
-        """The probability that a correct kernel fails a case under `rule`."""
-        return failure_probability(
-            rule,
-            self.dtype,
-            self.extent,
-            self.outputs,
-            self.low,
-            self.high,
-            distribution=self.distribution,
-            products=self.products,
-            roundings=self.roundings,
-            cancels=self.cancels,
-        )
-
-    def passes_zeros(self, rule: Rule) -> bool:
-        """Whether an output of nothing but zeros passes `rule` for all that the range says."""
-        if rule.passes != "share-within-tolerance" or rule.exact or rule.rtol < 0 or rule.atol < 0:
-            return False
-        size = zero_share(rule, self.extent, self.low, self.high, distribution=self.distribution)
-        return size >= 1.0 - rule.share - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +27,6 @@ class TensorVerdict:
     failure: float = 0.0
     mendable: bool = True
     load: Load | None = None
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether even an output of nothing but zeros would pass the tolerance in effect."""
-        return self.load is not None and self.effective.rule is not None and self.load.passes_zeros(self.effective.rule)
 
     @property
     def exact(self) -> bool:
@@ -180,93 +114,3 @@ def has_tolerance(dtype: str, atk_version: str) -> bool:
     if not probe.known:
         probe = effective("single_bm", dtype, atk_version)
     return probe.rule is not None and not probe.rule.exact
-
-
-def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
-    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers."""
-    if part_of(tensor.dtype) not in FORMATS:
-        return None
-    reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-    low, high, distribution = _addend_range(tensor, case, judge)
-    return Load(
-        dtype=tensor.dtype,
-        extent=max(1, tensor.extent) if reduced else 1,
-        outputs=math.prod(tensor.shape),
-        low=low,
-        high=high,
-        distribution=distribution,
-        products=reduced and tensor.products,
-        roundings=1 if reduced else _roundings(tensor),
-        assumed=tensor.role == "output" and input_range(case) is None and _declares_wide(case),
-        cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
-    )
-
-
-def _roundings(tensor: TensorClass) -> int:
-    """Calls that round on the way; in float32 a function that is approximated to two ULP counts twice."""
-    calls = sum(step.numeric_class is NumericClass.ARITHMETIC for step in tensor.path)
-    least = 2 if tensor.dtype in ("fp32", "hf32", "fp64") else 1
-    return min(max(calls, least), _MOST_ROUNDINGS)
-
-
-def _addend_range(tensor: TensorClass, case: Case, judge: Judge) -> tuple[float, float, str]:
-    """Outputs add up inputs; gradients add up the upstream gradient, or products of it with inputs."""
-    inputs = input_range(case)
-    if tensor.role == "output":
-        return inputs or (*judge.upstream, "uniform")
-    if not tensor.products or inputs is None:
-        return (*judge.upstream, "uniform")
-    size = math.sqrt(max(map(abs, judge.upstream)) * max(abs(inputs[0]), abs(inputs[1])))
-    return (-size, size, "uniform")
-
-
-def input_range(case: Case) -> tuple[float, float, str] | None:
-    """The widest declared range over the floating inputs of a case, as (low, high, distribution)."""
-    ranges = [found for given in _tensors(case.inputs) if (found := _range(given)) is not None]
-    if not ranges:
-        return None
-    return max(ranges, key=lambda found: max(abs(found[0]), abs(found[1])))
-
-
-def _declares_wide(case: Case) -> bool:
-    return any(isinstance(given.values, (list, tuple)) and _is_numeric(given.values) for given in _tensors(case.inputs))
-
-
-def _is_numeric(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, (int, float)) for value in values)
-
-
-def _tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:
-    found = []
-    for given in inputs:
-        if given.members is not None:
-            found += _tensors(given.members)
-        elif given.shape is not None and (given.dtype or "").startswith(
-            ("fp", "bf", "hf", "float", "double", "complex")
-        ):
-            found.append(given)
-    return found
-
-
-def _range(given: CaseInput) -> tuple[float, float, str] | None:
-    values = given.values
-    if isinstance(values, dict):
-        mean, deviation = _ends(values.get("mean", 0)), _ends(values.get("std", 1))
-        if mean is None or deviation is None:
-            return None
-        center, spread = sum(mean) / 2, max(map(abs, deviation))
-        reach = max(abs(mean[0] - center), 0.0)
-        return (center - spread - reach, center + spread + reach, "normal")
-    ends = _ends(values)
-    return None if ends is None else (*ends, "uniform")
-
-
-def _ends(value: Any) -> tuple[float, float] | None:
-    """Two finite numbers, smaller first; a zero-width range is widened, for constant data test nothing."""
-    pair = list(value) if isinstance(value, (list, tuple)) else [value, value]
-    if len(pair) == 1:
-        pair = pair * 2
-    if len(pair) != 2 or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in pair):
-        return None
-    low, high = sorted(float(end) for end in pair)
-    return (low, high) if max(abs(low), abs(high)) <= _LARGEST else None

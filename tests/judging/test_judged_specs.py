@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,10 +158,20 @@ def test_a_memory_spec_compares_nothing() -> None:
     assert judged("equal", [tensor(SUM, extent=64)], scenarios=("memory",)).report.status == "ok"
 
 
-def test_where_no_standard_is_adequate_it_says_what_would_help() -> None:
+def test_where_no_standard_is_adequate_it_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.JUDGE", replace(JUDGE, standard="named"))
     result = judged("equal", [tensor(SUM, extent=1 << 40)])
     assert result.findings[0].fix == "manual"
-    assert "fewer addends" in result.findings[0].message
+    assert "reduce at most 131072 addends or use a one-signed range" in result.findings[0].message
+
+
+def test_where_no_named_standard_is_adequate_thresholds_are_derived() -> None:
+    result = judged("equal", [tensor(SUM, extent=1 << 20)])
+    assert result.findings[0].fix == "safe"
+    assert result.report.recommended == {"fp32": "derived"}
+    assert "derived for fp32 n <= 1048576 in [-5, 5]" in result.findings[0].message
+    assert "atol" in result.report.expression_reason
+    assert judged(result.proposal, [tensor(SUM, extent=1 << 20)]).report.status == "ok"
 
 
 def test_cases_are_judged_one_by_one() -> None:
@@ -176,6 +187,20 @@ def test_cases_are_judged_one_by_one() -> None:
     assert result.problems[0].finding.count == 2
 
 
+def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
+    def case(index: int, reach: float) -> Case:
+        given = CaseInput("input", "tensor", "fp32", (8,), [-reach, reach])
+        return Case(index, index, "torch.x", (given,), "mixed_tolerance_bm")
+
+    case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case(0, 5.0), case(1, 1e-6)))
+    known = Classification((tensor(SUM, extent=64),), "golden")
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda _: known, JUDGE)
+    assert result.report.verdicts == {"ok": 1, "too-loose": 1}
+    assert [(p.finding.name, p.indices) for p in result.problems] == [("standard-vacuous", (1,))]
+    assert result.report.recommended == {"fp32": "derived"}
+    assert result.problems[0].proposals[0]["mixed_tolerance_bm"]["fp32_atol"] < 1e-10
+
+
 def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:
     given = CaseInput("input", "tensor", "hf32", (8,), [-5, 5])
     case = Case(0, 0, "torch.x", (given,), "equal")
@@ -187,9 +212,15 @@ def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:
 
 
 def test_a_tolerance_that_passes_zeros_is_too_loose() -> None:
-    loose = {"mixed_tolerance_bm": {"fp32_rtol": 0.5, "fp32_atol": 1000.0}}
-    result = judged(loose, [tensor(SUM, extent=64)])
+    loose = {"fp32_rtol": 0.5, "fp32_atol": 1000.0, "fp32_max_abs_error_limit": 1000.0}
+    result = judged({"mixed_tolerance_bm": loose}, [tensor(SUM, extent=64)])
     assert (result.report.status, [f.name for f in result.findings]) == ("too-loose", ["standard-vacuous"])
+    assert "an output of zeros and a sum that lost its last tile" in result.findings[0].message
+
+
+def test_the_bound_of_an_element_catches_zeros_whatever_the_tolerance() -> None:
+    loose = {"mixed_tolerance_bm": {"fp32_rtol": 0.5, "fp32_atol": 1000.0}}
+    assert judged(loose, [tensor(SUM, extent=64)]).report.status == "ok"
 
 
 CRASHES = [

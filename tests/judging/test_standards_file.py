@@ -49,7 +49,7 @@ def test_ladders_loosen_step_by_step() -> None:
 def test_what_ships_is_canonical() -> None:
     data = load_standards()
     assert data is load_standards()
-    assert {s.passes for s in data.standards.values()} == set(PASS_RULES)
+    assert {s.passes for s in data.standards.values()} <= set(PASS_RULES)
     assert not data.standards["double-thousandth-relative"].recommended
     relative = data.rule("double-thousandth-relative", "fp16")
     assert relative is not None

@@ -15,6 +15,11 @@ def call(*shapes: tuple[int, ...], outputs: list[tuple[int, ...]] | None = None,
     return Instance(list(shapes), numbers, tensors, outputs or [])
 
 
+def names(table: list[tuple[object, ...]]) -> list[str]:
+    """A term and where it stands: some terms stand twice."""
+    return [f"{place}-{next(entry for entry in row if isinstance(entry, list))}" for place, row in enumerate(table)]
+
+
 A = ["tensor", 0]
 B = ["tensor", 1]
 
@@ -85,22 +90,22 @@ SENSELESS = [
 ]
 
 
-@pytest.mark.parametrize(("term", "at", "expected"), NUMBERS, ids=str)
+@pytest.mark.parametrize(("term", "at", "expected"), NUMBERS, ids=names(NUMBERS))
 def test_numbers(term: object, at: Instance, expected: int) -> None:
     assert terms.number(term)(at) == expected
 
 
-@pytest.mark.parametrize(("term", "at", "expected"), SHAPES, ids=str)
+@pytest.mark.parametrize(("term", "at", "expected"), SHAPES, ids=names(SHAPES))
 def test_shapes(term: object, at: Instance, expected: tuple[int, ...]) -> None:
     assert terms.shape(term)(at) == expected
 
 
-@pytest.mark.parametrize(("term", "at", "expected"), QUESTIONS, ids=str)
+@pytest.mark.parametrize(("term", "at", "expected"), QUESTIONS, ids=names(QUESTIONS))
 def test_questions(term: object, at: Instance, expected: str) -> None:
     assert asking.question(term)(at) == expected
 
 
-@pytest.mark.parametrize(("compile_", "term", "at"), SENSELESS, ids=str)
+@pytest.mark.parametrize(("compile_", "term", "at"), SENSELESS, ids=names(SENSELESS))
 def test_what_makes_no_sense_has_no_value(compile_: object, term: object, at: Instance) -> None:
     with pytest.raises(NoValue):
         compile_(term)(at)  # type: ignore[operator]

@@ -1,0 +1,223 @@
+"""What decides how far two correct kernels can differ on one compared tensor: addends, outputs, ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opscan.judging.adequacy import failure_probability
+from opscan.judging.error_model import Addends, Drift, drift
+from opscan.judging.floating import FORMATS, PARTS, part_of
+from opscan.judging.pass_rules import Rule
+from opscan.judging.settings import Judge
+from opscan.model import Case, CaseInput, NumericClass, TensorClass
+
+_MOST_ROUNDINGS = 8
+_LARGEST = 1e18
+"""Ranges beyond it overflow float32 when they are squared: nothing is predicted for them."""
+_FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
+_ADDING = ("add", "sub", "lerp", "cross", "dist", "mse", "l1_loss", "huber")
+"""Packets in whose results parts of opposite sign can cancel."""
+
+_CONTRACTING = frozenset(("mm", "bmm", "addmm", "addmv", "addr", "addbmm", "baddbmm", "mv", "dot", "vdot", "linear"))
+_MULTIPLYING = _CONTRACTING | {"mul", "matmul", "convolution", "convolution_backward"}
+_AVERAGING = frozenset(("mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d"))
+_PADDING = frozenset(f"{kind}_pad{rank}d_backward" for kind in ("reflection", "replication") for rank in (1, 2, 3))
+_RESIZING = frozenset(f"upsample_nearest{rank}d_backward" for rank in (1, 2, 3))
+_SCATTERING = frozenset(("scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_"))
+_GATHERED = frozenset(("_index_put_impl_", "embedding_dense_backward", "index_select_backward", "unfold_backward"))
+_WINDOWS = frozenset(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "col2im", "im2col"))
+_SUMS = frozenset(("sum", "nansum", "cumsum", "trace", "add", "sub"))
+_SIZED = _MULTIPLYING | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
+"""Packets whose results have the size that their addends and the extent say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The fields of `adequacy.failure_probability` for one compared tensor of one case.
+
+    `assumed`: the declared range is beyond what the model covers; another one stands in. `sized`: the size of the
+    result follows from the addends, so that it can be told what a wrong result would look like.
+    """
+
+    dtype: str
+    extent: int
+    outputs: int
+    low: float
+    high: float
+    distribution: str
+    products: bool
+    roundings: int
+    cancels: bool
+    assumed: bool = False
+    sized: bool = True
+    factors: str = ""
+    golden: str = "framework"
+    cause: str = ""
+
+    def failure(self, rule: Rule) -> float:
+        """The probability that a correct kernel fails a case under `rule`."""
+        return failure_probability(
+            rule,
+            self.dtype,
+            self.extent,
+            self.outputs,
+            self.low,
+            self.high,
+            distribution=self.distribution,
+            products=self.products,
+            roundings=self.roundings,
+            cancels=self.cancels,
+            factors=self.factors,
+            golden=self.golden,
+        )
+
+    def failure_of_one(self, rule: Rule) -> float:
+        """The probability that a single element is out of tolerance."""
+        return replace(self, outputs=1, dtype=part_of(self.dtype)).failure(rule)
+
+    @property
+    def addends(self) -> Addends:
+        held = "fp64" if part_of(self.dtype) == "fp64" else "fp32"
+        return Addends(
+            self.low,
+            self.high,
+            self.distribution,
+            self.products,
+            self.roundings,
+            held,
+            self.cancels,
+            factors=self.factors,
+            golden=self.golden,
+        )
+
+    @property
+    def walk(self) -> Drift:
+        """The drift of two correct results. Raises ValueError where no model applies."""
+        return drift(part_of(self.dtype), self.extent, self.addends)
+
+    @property
+    def count(self) -> int:
+        """How many numbers are compared: two per complex element."""
+        return self.outputs * 2 if self.dtype in PARTS else self.outputs
+
+
+def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
+    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers."""
+    if part_of(tensor.dtype) not in FORMATS:
+        return None
+    reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
+    extent = max(1, tensor.extent) if reduced else 1
+    packets = [_packet(step.op) for step in tensor.path if step.numeric_class is not NumericClass.SELECT_ONLY]
+    averages = reduced and any(packet in _AVERAGING for packet in packets)
+    sized = reduced and all(packet in _SIZED for packet in packets)
+    products = reduced and tensor.products and not (averages and sized and not _MULTIPLYING.intersection(packets))
+    low, high, distribution = _addend_range(tensor, case, judge, products)
+    if averages and sized:
+        low, high = low / extent, high / extent
+    return Load(
+        dtype=tensor.dtype,
+        extent=extent,
+        outputs=math.prod(tensor.shape),
+        low=low,
+        high=high,
+        distribution=distribution,
+        products=products,
+        roundings=(2 if averages and sized else 1) if reduced else _roundings(tensor),
+        assumed=tensor.role == "output" and input_range(case) is None and _declares_wide(case),
+        cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
+        sized=sized,
+        factors="hf32" if products and tensor.dtype == "fp32" and _runs_as_hf32(packets, judge) else "",
+        golden=judge.golden,
+        cause=tensor.cause or "",
+    )
+
+
+def _packet(op: str) -> str:
+    """`sum` of `aten.sum.dim_IntList`."""
+    parts = op.split(".")
+    return parts[1] if len(parts) > 1 else op
+
+
+def _runs_as_hf32(packets: Sequence[str], judge: Judge) -> bool:
+    kinds = {"convolution" if "conv" in packet else "matmul" for packet in packets if packet in _MULTIPLYING - {"mul"}}
+    return bool(kinds.intersection(judge.hf32))
+
+
+def _roundings(tensor: TensorClass) -> int:
+    """Calls that round on the way; in float32 a function that is approximated to two ULP counts twice."""
+    calls = sum(step.numeric_class is NumericClass.ARITHMETIC for step in tensor.path)
+    least = 2 if tensor.dtype in ("fp32", "hf32", "fp64") else 1
+    return min(max(calls, least), _MOST_ROUNDINGS)
+
+
+def _addend_range(tensor: TensorClass, case: Case, judge: Judge, products: bool) -> tuple[float, float, str]:
+    """Outputs add up inputs; gradients add up the upstream gradient, or products of it with inputs."""
+    inputs = input_range(case)
+    if tensor.role == "output":
+        return inputs or (*judge.upstream, "uniform")
+    if not products or inputs is None:
+        return (*judge.upstream, "uniform")
+    size = math.sqrt(max(map(abs, judge.upstream)) * max(abs(inputs[0]), abs(inputs[1])))
+    return (-size, size, "uniform")
+
+
+def input_range(case: Case) -> tuple[float, float, str] | None:
+    """The widest declared range over the floating inputs of a case, as (low, high, distribution)."""
+    ranges = [found for given in _tensors(case.inputs) if (found := _range(given)) is not None]
+    if not ranges:
+        return None
+    return max(ranges, key=lambda found: max(abs(found[0]), abs(found[1])))
+
+
+def what_decides(case: Case) -> tuple[Any, ...]:
+    """What the loads of a case depend on besides its compared tensors: the dtypes and ranges of its tensors."""
+    return tuple([(given.dtype, repr(given.values)) for given in _all_tensors(case.inputs)])
+
+
+def _all_tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:
+    found = []
+    for given in inputs:
+        if given.members is not None:
+            found += _all_tensors(given.members)
+        elif given.shape is not None:
+            found.append(given)
+    return found
+
+
+def _declares_wide(case: Case) -> bool:
+    return any(isinstance(given.values, (list, tuple)) and _is_numeric(given.values) for given in _tensors(case.inputs))
+
+
+def _is_numeric(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, (int, float)) for value in values)
+
+
+def _tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:
+    return [given for given in _all_tensors(inputs) if (given.dtype or "").startswith(_FLOATING)]
+
+
+def _range(given: CaseInput) -> tuple[float, float, str] | None:
+    values = given.values
+    if isinstance(values, dict):
+        mean, deviation = _ends(values.get("mean", 0)), _ends(values.get("std", 1))
+        if mean is None or deviation is None:
+            return None
+        center, spread = sum(mean) / 2, max(map(abs, deviation))
+        reach = max(abs(mean[0] - center), 0.0)
+        return (center - spread - reach, center + spread + reach, "normal")
+    ends = _ends(values)
+    return None if ends is None else (*ends, "uniform")
+
+
+def _ends(value: Any) -> tuple[float, float] | None:
+    """Two finite numbers, smaller first; a zero-width range is widened, for constant data test nothing."""
+    pair = list(value) if isinstance(value, (list, tuple)) else [value, value]
+    if len(pair) == 1:
+        pair = pair * 2
+    if len(pair) != 2 or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in pair):
+        return None
+    low, high = sorted(float(end) for end in pair)
+    return (low, high) if max(abs(low), abs(high)) <= _LARGEST else None

@@ -1,0 +1,65 @@
+"""Which change of the inputs would make a standard adequate and sharp: fewer addends, one sign, no broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from opscan.judging.loads import Load
+from opscan.judging.settings import Judge
+
+Cases = Sequence[Sequence[Load]]
+
+
+def remedies(weak: Mapping[str, Cases], judge: Judge) -> str:
+    """What would help for every dtype that no standard fits, as the end of a sentence; each change was tried."""
+    found: list[str] = []
+    for words, change in _changes(weak):
+        if any(words.split()[0] == other.split()[0] for other in found):
+            continue  # a larger extent already does it
+        if all(_fits(cases, name, judge, change) for name, cases in weak.items()):
+            found.append(words)
+    return " or ".join(found) or "split the spec by range and extent, so that each part has a standard of its own"
+
+
+def _changes(weak: Mapping[str, Cases]) -> list[tuple[str, Callable[[Load], Load]]]:
+    loads = [load for cases in weak.values() for case in cases for load in case]
+    largest = max((load.extent for load in loads), default=1)
+    reach = max((max(abs(load.low), abs(load.high)) for load in loads), default=1.0)
+    changes: list[tuple[str, Callable[[Load], Load]]] = []
+    extent = 1 << max(largest - 1, 1).bit_length() - 1
+    while extent >= 4 and len(changes) < 24:
+        changes.append((f"reduce at most {extent} addends", _at_most(extent)))
+        extent //= 2
+    broadcast = any(load.cause == "broadcast" for load in loads)
+    without = [("compare without the broadcast", _at_most(1))] if broadcast else []
+    one_signed = (f"use a one-signed range such as [{reach / 5:g}, {reach:g}]", _one_signed(reach))
+    same = ("give every case the same range", _within(reach))
+    wide = [("widen the range to [-5, 5]", _scaled(5 / reach))] if 0 < reach < 5 else []
+    return [*changes, one_signed, same, *wide, *without]
+
+
+def _at_most(extent: int) -> Callable[[Load], Load]:
+    return lambda load: replace(load, extent=min(load.extent, extent))
+
+
+def _one_signed(reach: float) -> Callable[[Load], Load]:
+    return lambda load: replace(load, low=reach / 5, high=reach)
+
+
+def _scaled(factor: float) -> Callable[[Load], Load]:
+    return lambda load: replace(load, low=load.low * factor, high=load.high * factor)
+
+
+def _within(reach: float) -> Callable[[Load], Load]:
+    return lambda load: replace(load, low=-reach if load.low < 0 else reach / 5, high=reach)
+
+
+def _fits(cases: Cases, dtype: str, judge: Judge, change: Callable[[Load], Load]) -> bool:
+    from opscan.judging.recommend import choose
+
+    changed = [[change(load) for load in loads] for loads in cases]
+    if all(load.extent == 1 and load.roundings == 1 for loads in changed for load in loads):
+        return True
+    choice = choose(dtype, changed, judge)
+    return choice.adequate and choice.sharp

@@ -1,0 +1,26 @@
+"""What statuses are judged under: what the files do not say, and what the user chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHOICES = ("auto", "named", "derived")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """`upstream`: range of the upstream gradient; `limit`: tolerated false alarms.
+
+    `standard`: `named` standards only, `derived` thresholds always, or `auto`: derived ones where no named standard is
+    both adequate and sharp. `hf32`: float32 contractions that the device runs as HF32 (`matmul`, `convolution`).
+    `golden`: `framework` for a golden in its own order, `exact` for float64 rounded back. `scenario`: the one whose
+    assignments decide, where a spec serves several.
+    """
+
+    atk_version: str
+    upstream: tuple[float, float]
+    limit: float
+    standard: str = "auto"
+    hf32: tuple[str, ...] = ()
+    golden: str = "framework"
+    scenario: str = "accuracy"
