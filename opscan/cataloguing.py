@@ -51,9 +51,10 @@ def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: f
     return 0
 
 
-def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int, seed: int) -> int:
+def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int, seed: int, prune: bool) -> int:
     """Compare with fresh traces; returns 1 where a path says something else than the trace."""
     from opscan.numerics.paths.building import check as check_paths
+    from opscan.numerics.paths.building import prune as prune_paths
 
     with _Bar("checking") as bar:
         checks = check_paths(only, folders, jobs=jobs, calls=calls, seed=seed, progress=bar.step)
@@ -63,10 +64,12 @@ def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int
         f"{sum(map(len, checks.wrong.values()))} wrong; {checks.leaks} of {checks.refused} refused calls answered"
     )
     for name, wrong in sorted(checks.wrong.items()):
-        for text in wrong[:3]:
+        for _, text in wrong[:3]:
             click.echo(f"  wrong: {name}: {text}")
     for name, reason in sorted(checks.failures.items()):
         click.echo(f"  not checked: {name}: {reason}")
+    if prune and checks.wrong:
+        click.echo(f"{prune_paths(checks)} forms are taken out: their calls are traced from now on")
     return int(bool(checks.wrong))
 
 

@@ -262,11 +262,14 @@ def catalog_build(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, 
     "--calls", default=20, show_default=True, type=click.IntRange(min=1), help="Fresh calls of each operator."
 )
 @click.option("--seed", default=1, show_default=True, help="Draws other calls.")
-def catalog_check(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, calls: int, seed: int) -> int:
+@click.option("--prune", is_flag=True, help="Take out the forms that are wrong.")
+def catalog_check(
+    names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, calls: int, seed: int, prune: bool
+) -> int:
     """Re-derive at random sizes that took no part in the build, and compare; 1 where a path is wrong."""
     from opscan.cataloguing import check
 
-    return check(names, folders, jobs=jobs, calls=calls, seed=seed)
+    return check(names, folders, jobs=jobs, calls=calls, seed=seed, prune=prune)
 
 
 @cli.command()

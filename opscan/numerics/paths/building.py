@@ -16,7 +16,7 @@ from zlib import crc32
 
 from opscan.data import data_path
 from opscan.numerics.paths.crew import Crew
-from opscan.numerics.paths.shipping import write_json
+from opscan.numerics.paths.shipping import find, write_json
 from opscan.numerics.store import salt
 
 _GRACE = 60.0
@@ -46,7 +46,7 @@ class Checks:
     silent: int
     leaks: int
     refused: int
-    wrong: dict[str, list[str]]
+    wrong: dict[str, list[tuple[str, str]]]
     failures: dict[str, str]
 
 
@@ -87,7 +87,7 @@ def check(
     work = _work_folder()
     subjects = _subjects(work, only, folders)
     names = told = silent = leaks = refused = 0
-    wrong: dict[str, list[str]] = {}
+    wrong: dict[str, list[tuple[str, str]]] = {}
     failures: dict[str, str] = {}
     crew = Crew(_listing(work, only), jobs, calls * 2 + _GRACE)
     tasks = ({"number": number, "task": "check", "calls": calls, "seed": seed} for number in range(len(subjects)))
@@ -111,6 +111,22 @@ def _work_folder() -> Path:
     folder = base / "opscan" / f"build-{salt()}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def prune(checks: Checks) -> int:
+    """Take the forms that were wrong out of `catalog/paths/`; how many these are."""
+    taken = 0
+    for name, wrong in checks.wrong.items():
+        known = find(name)
+        if known is None or known.file is None:
+            continue
+        file = paths_folder() / f"{known.file}.json"
+        forms = json.loads(file.read_text(encoding="utf-8"))
+        for form in {form for form, _ in wrong} & set(forms):
+            del forms[form]
+            taken += 1
+        write_json(file, forms)
+    return taken
 
 
 def _result_file(work: Path, name: str) -> Path:

@@ -14,6 +14,7 @@ from opscan.numerics.paths.deriving import Traces, same_classes
 from opscan.numerics.paths.evaluating import evaluate
 from opscan.numerics.paths.learning import NotGeneral
 from opscan.numerics.paths.shipping import Known
+from opscan.numerics.paths.signature import read_call
 
 _TRIES = 8
 """Draws per call that is wanted; many draws are refused or in a form without a path."""
@@ -28,7 +29,8 @@ class Checked:
 
     told: int
     silent: int
-    wrong: tuple[str, ...]
+    wrong: tuple[tuple[str, str], ...]
+    """The form of the call, and what was said of it."""
     leaks: int
     refused: int
 
@@ -37,7 +39,7 @@ def check(known: Known, traces: Traces, calls: Sequence[Binding], count: int, se
     """Draw up to `count` calls that the operator takes and compare."""
     random = Random(f"{known.name} {seed}")
     told = silent = leaks = refused = 0
-    wrong: list[str] = []
+    wrong: list[tuple[str, str]] = []
     for _ in range(count * _TRIES if calls else 0):
         if told + silent + len(wrong) >= count:
             break
@@ -46,7 +48,7 @@ def check(known: Known, traces: Traces, calls: Sequence[Binding], count: int, se
         try:
             row = traces.row(binding)
         except NotGeneral as problem:
-            wrong += [f"{_text(binding)}: {problem}"] if said is not None else []
+            wrong += [(_form(known, binding), f"{_text(binding)}: {problem}")] if said is not None else []
             continue
         if row is None:
             refused, leaks = refused + 1, leaks + (said is not None)
@@ -55,8 +57,13 @@ def check(known: Known, traces: Traces, calls: Sequence[Binding], count: int, se
         elif same_classes(said, tuple(row.tensors.values())):
             told += 1
         else:
-            wrong.append(f"{_text(binding)}: {_difference(said, tuple(row.tensors.values()))}")
+            text = f"{_text(binding)}: {_difference(said, tuple(row.tensors.values()))}"
+            wrong.append((_form(known, binding), text))
     return Checked(told, silent, tuple(wrong), leaks, refused)
+
+
+def _form(known: Known, binding: Binding) -> str:
+    return read_call(binding, known.paths_as, known.renamed)[0].form
 
 
 def _drawn(binding: Binding, random: Random) -> Binding:

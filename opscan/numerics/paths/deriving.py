@@ -29,7 +29,7 @@ MOST_TRIES = 5
 HOPELESS = 14
 """Draws after which an operator that has taken none is not asked any more."""
 """Draws per call that the operator takes."""
-DTYPES = ("float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool")
+DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool")
 DTYPE_ROWS = 3
 LEAST_ROWS = 3
 MOST_PATHS = 4

@@ -71,14 +71,17 @@ def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass],
         places = [place for place, other in enumerate(kinds) if other == kind]
         outcomes.append(_outcome(name, kind, [tensors[place] for place in places], places, vocabulary))
     labels = [order[kind] for kind in kinds]
-    asked = _questions(labels, tuple(range(len(labels))), _Questions(vocabulary, outcomes), _DEEPEST)
-    if asked is None:
-        raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
     # always asked: how much is added up, and whether the tensor is broadcast; an unseen sum must not pass for none
     always = _extents(outcomes)
     if name.startswith("grad:") and vocabulary.broadcasts:
         always.append(["meeting", ["tensor", int(name[6:])], ["broadcast"]])
-    questions = [*always, *(term for term in asked if term not in always)]
+    candidates = _Questions(vocabulary, outcomes)
+    questions = list(always)
+    for group in _groups(always, vocabulary.calls):
+        more = _questions(labels, group, candidates, _DEEPEST)
+        if more is None:
+            raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
+        questions += [term for term in more if term not in questions]
     kept, table = _table(labels, questions, vocabulary.calls)
     if not table:
         raise NotGeneral(f"{name}: too few calls")
@@ -255,6 +258,15 @@ def _split(
             return None
         asked += [question for question in more if question not in asked]
     return asked
+
+
+def _groups(questions: Sequence[Term], calls: Sequence[Instance]) -> list[list[int]]:
+    """The places of the calls that give the same answers."""
+    asked = [asking.answered(term) for term in questions]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, call in enumerate(calls):
+        groups.setdefault(tuple([ask(call) for ask in asked]), []).append(place)
+    return list(groups.values())
 
 
 def _table(

@@ -40,6 +40,17 @@ def can_have_gradient(dtype: str) -> bool:
     return "float" in dtype or dtype.startswith("complex")
 
 
+def as_derived(binding: Binding) -> Binding:
+    """The same call in float32 where it is in another real float, every gradient wanted that there can be."""
+    floats = {tensor.dtype: "float32" for tensor in binding.tensors() if "float" in tensor.dtype}
+
+    def change(tensor: TensorArgument) -> TensorArgument:
+        dtype = floats.get(tensor.dtype, tensor.dtype)
+        return replace(tensor, dtype=dtype, requires_grad=can_have_gradient(dtype))
+
+    return _mapped(binding, change)
+
+
 def without_gradients(binding: Binding) -> Binding:
     return _mapped(binding, lambda tensor: replace(tensor, requires_grad=False))
 

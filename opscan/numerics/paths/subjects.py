@@ -28,7 +28,7 @@ from opscan.numerics.foretelling import path_name, subject_name
 from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.paths import seeds
-from opscan.numerics.paths.sampling import without_gradients
+from opscan.numerics.paths.sampling import as_derived, without_gradients
 from opscan.numerics.paths.seeds import NotPlain
 
 _PER_OVERLOAD = 40
@@ -191,7 +191,9 @@ def _spec_calls(folders: Sequence[Path]) -> dict[str, list[Binding]]:
             continue
         for case in cases[:60]:
             if (call := _spec_call(case)) is not None:
-                calls.setdefault(call[0], []).append(call[1])
+                name, binding = call
+                kept = without_gradients(as_derived(binding)) if "_backward" in name else as_derived(binding)
+                calls.setdefault(name, []).append(kept)
     return calls
 
 
