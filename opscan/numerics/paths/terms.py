@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opscan.numerics.call import spatial
+from opscan.numerics.overlaps import adaptive_windows, overlap
 from opscan.numerics.paths.signature import Instance, Sizes
-from opscan.numerics.transfer.windows import adaptive_windows, overlap
 
 Term = Any
 """A number, or a list such as `["per", ["numel", ["output", 0]], ["numel", ["tensor", 1]]]`."""
