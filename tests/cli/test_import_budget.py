@@ -34,9 +34,15 @@ def modules_of_a_run(spec: Path) -> set[str]:
     return set(done.stderr.splitlines())
 
 
-def test_a_second_run_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_an_operator_with_a_path_is_told_without_torch_from_the_first_run_on(tmp_path: Path) -> None:
     spec = tmp_path / "torch.relu.yaml"
     spec.write_text(SPEC)
+    assert not (HEAVY | {"opscan.numerics.workers", "opscan.numerics.transfer"}) & modules_of_a_run(spec)
+
+
+def test_a_second_run_imports_nothing_heavy(tmp_path: Path) -> None:
+    spec = tmp_path / "torch.unique.yaml"
+    spec.write_text(SPEC.replace("torch.relu", "torch.unique"))
     first = modules_of_a_run(spec)
     assert "opscan.numerics.workers" in first
     assert "torch" not in first

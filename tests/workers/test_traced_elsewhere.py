@@ -49,7 +49,8 @@ def sampled_questions(count: int) -> list[Question]:
     return asked[::step][:count]
 
 
-def test_answers_of_two_processes_equal_those_made_here(workers: Workers) -> None:
+def test_answers_of_two_processes_equal_those_made_here(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCAN_PATHS", "off")
     questions = sampled_questions(200)
     assert len(questions) == 200
     here = Classifier().classify_many(questions)
@@ -80,6 +81,9 @@ def test_more_memory_than_there_may_be(workers: Workers) -> None:
     assert not any(answer.mismatch for answer in told)
 
 
+ALWAYS = 99
+
+
 def drawn(name: str, refuse: int) -> list[set[int]]:
     """The whole numbers that an operator gets on real data, which refuses so many times."""
     from opscan.numerics.binding import bind
@@ -96,7 +100,7 @@ def drawn(name: str, refuse: int) -> list[set[int]]:
 
     binding = bind(Case(0, 0, name, (integers("index", (64,), 2, 9),)), ("index",))
     operator = Operator(name, call, ("index",))
-    if refuse > 1:
+    if refuse == ALWAYS:
         with pytest.raises(Refused, match="refused 1"):
             trace(operator, binding, None, real=True)
     else:
@@ -108,7 +112,7 @@ def test_indices_are_not_drawn_from_their_declared_range() -> None:
     """Some kernels do not check them: embedding_dense_backward ends the process with `free(): invalid size`."""
     assert drawn("torch.take", refuse=0) == [{0, 1}]
     assert drawn("torch.take", refuse=1) == [{0, 1}, {0}]
-    assert drawn("torch.take", refuse=2) == [{0, 1}, {0}]
+    assert all(given <= {0, 1} for given in drawn("torch.take", refuse=ALWAYS))
 
 
 def test_counts_are_drawn_from_their_declared_range() -> None:
