@@ -38,10 +38,14 @@ KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", R
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """An audit with the text of every file that was read, by the path its reports carry."""
+    """An audit with the text of every file that it reports on, by the path its report carries.
+
+    `catalog`: those files and what was read beside them.
+    """
 
     audit: Audit
     sources: dict[str, Source]
+    catalog: Catalog
 
 
 def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
@@ -235,7 +239,8 @@ class _Run:
             self.add_finding(find("torch-missing", first, self._classifier.missing))
         self._classifier.close()
         kept, suppressed = self._reported()
-        return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed), self._sources)
+        audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed)
+        return Audited(audit, self._sources, self._catalog)
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""
