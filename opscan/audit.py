@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opscan import reading
 from opscan.config import Settings
@@ -32,6 +33,10 @@ from opscan.model import (
 )
 from opscan.numerics import Classifier, Limits, Question, Store
 from opscan.shapes import Catalog, companions, evidence_of, executor_companions, link, scenarios
+from opscan.twins import is_twin, original_path, twin_path
+
+if TYPE_CHECKING:
+    from opscan.judging.specs import Judged
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
@@ -194,6 +199,7 @@ class _Run:
             has_golden=links.executor is not None,
             deterministic=_is_deterministic(links.node_files),
         )
+        judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
         findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
         if judged.proposal is None:
@@ -201,6 +207,28 @@ class _Run:
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
         return judged.report, edits.of_spec(spec, judged.proposal, findings, judged.note)
+
+    def _with_twin(self, spec: Spec, judged: Judged) -> Judged:
+        """A spec and its broadcast-free twin test together what neither tests alone, so no finding says that it is not.
+
+        The twin is looked for only where there is such a finding.
+        """
+        found = {finding.name for finding in judged.findings} & {"standard-shared", "broadcast-not-tested"}
+        path = spec.source.path
+        if "standard-shared" in found and self._is_twin(twin_path(path, self._settings), path):
+            name = twin_path(path, self._settings).name
+            reason = f"{judged.report.reason}; its twin {name} compares bit by bit what only copies"
+            judged = replace(judged, report=replace(judged.report, reason=reason))
+        elif "broadcast-not-tested" not in found or not self._is_twin(path, original_path(path, self._settings)):
+            return judged
+        return replace(judged, findings=tuple(one for one in judged.findings if one.name not in found))
+
+    @staticmethod
+    def _is_twin(path: Path, original: Path | None) -> bool:
+        if original is None or not original.is_file() or not path.is_file():
+            return False
+        spec = reading.read_file(original)
+        return isinstance(spec, Spec) and is_twin(reading.read_file(path), spec)
 
     def _declared(self, spec: Spec, shown: str) -> list[Finding]:
         """What the user's own rules find in a spec."""

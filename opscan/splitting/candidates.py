@@ -9,6 +9,7 @@ from pathlib import Path
 from opscan.audit import Audited
 from opscan.editing.plugins import sets_standard
 from opscan.judging.assignments import compares_values
+from opscan.judging.safety import inputs_of
 from opscan.model import FileReport, NumericClass, Plugin, Spec, TensorReport, Unread
 from opscan.shapes import Links
 
@@ -51,6 +52,8 @@ def candidates(audited: Audited) -> Iterator[Candidate | tuple[str, str]]:
             continue
         links = audited.catalog.links(spec)
         if report.status in ("unknown", "invalid"):
+            if sum(given.kind.startswith("tensor") for given in inputs_of(spec)) < 2:
+                continue
             yield report.path, "; ".join([report.reason, *_broken_plugins(spec, audited)])
             continue
         reduced = tuple(tensor for tensor in report.tensors if _is_broadcast(tensor))

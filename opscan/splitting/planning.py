@@ -16,8 +16,8 @@ from opscan.fixing import Change, Plan
 from opscan.model import Edit, Finding, Plugin, Source, Spec
 from opscan.reading import read_file, read_source
 from opscan.splitting.candidates import Candidate, NotSplit, candidates
-from opscan.splitting.names import generator_name, is_twin, twin_path
 from opscan.splitting.verifying import Verified, Verifier
+from opscan.twins import generator_name, is_twin, twin_path
 
 _GENERATE = re.compile(r"^generate[ \t]*:[ \t]*['\"]?([^\s'\"#]+)", re.MULTILINE)
 

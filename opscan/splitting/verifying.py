@@ -51,7 +51,7 @@ class Verifier:
         for verdict in verdicts:
             for judged in verdict.tensors:
                 if (why := _no_copy(judged.tensor)) is not None:
-                    raise NotSplit(f"without a broadcast {why}, so that `equal` would not fit the twin either")
+                    raise NotSplit(f"also without a broadcast {why}; a twin holds only what copies")
                 if judged.status != "ok":
                     raise NotSplit(f"`equal` does not fit {judged.tensor.name} of the twin ({judged.status})")
         return Verified(len(verdicts), _doubts(twin, evidence, verdicts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from opscan.config import Settings
@@ -11,6 +12,14 @@ from opscan.model import Spec
 def twin_path(path: Path, settings: Settings) -> Path:
     """Where the twin of a spec stands: beside it."""
     return path.with_name(settings.split_name.format(stem=path.stem, suffix=path.suffix))
+
+
+def original_path(path: Path, settings: Settings) -> Path | None:
+    """Where the spec stands whose twin would stand at `path`; None where that is no twin's name."""
+    parts = {"{stem}": r"(?P<stem>.+)", "{suffix}": r"(?P<suffix>\.\w+)"}
+    pattern = "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\{\w+\})", settings.split_name))
+    named = re.fullmatch(pattern, path.name)
+    return path.with_name(named["stem"] + named["suffix"]) if named else None
 
 
 def generator_name(name: str, settings: Settings) -> str:
