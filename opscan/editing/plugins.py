@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from opscan.editing.generators import HOOK, GeneratorClass, NotEditableError, cl
 from opscan.model import Edit, Source
 
 _ONE_LINE = 88
+_PLAIN_NAME = re.compile(r"\w[\w.-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,24 @@ def add_full_shapes(source: Source, wanted: FullShapes) -> Edit | str:
     """
     try:
         place = GeneratorClass(source, wanted.generator)
+        for name in {wanted.name, _class_name(place, wanted)}:
+            if place.taken(name):
+                raise NotEditableError(f"the file has something called `{name}` already")
         text = _full_shapes_text(place, wanted)
         return _inserted(source, place.with_class_after(text), ("body", place.index + 1), text)
     except NotEditableError as error:
         return str(error)
+
+
+def has_full_shapes(source: Source, wanted: FullShapes) -> bool:
+    """Whether the generator is there already, but for what its comments and its docstring say."""
+    try:
+        place = GeneratorClass(source, wanted.generator)
+        written = place.tree.body[class_index(place.tree, wanted.name)]
+        meant = ast.parse(_full_shapes_text(place, wanted)).body[0]
+    except NotEditableError:
+        return False
+    return _without_docstring(written) == _without_docstring(meant)
 
 
 def choose_per_case(source: Source, generator: str, otherwise: Any) -> Edit | str:
@@ -73,12 +89,7 @@ def sets_standard(tree: ast.Module, generator: str) -> bool:
 
 def _full_shapes_text(place: GeneratorClass, wanted: FullShapes) -> str:
     registration, base = place.registration(), place.node.name
-    name = f"{base}NoBroadcast" if registration else wanted.name
-    if not registration and not wanted.name.isidentifier():
-        raise NotEditableError(f"`{base}` is registered by its class name, and `{wanted.name}` cannot name a class")
-    for one in (name, wanted.name):
-        if place.taken(one):
-            raise NotEditableError(f"the file has something called `{one}` already")
+    name = _class_name(place, wanted)
     decorator = f"@{registration}({json.dumps(wanted.name, ensure_ascii=False)})\n" if registration else ""
     changed = "super().after_case_config(case_config)" + ("" if _returns_case(place.node) else " or case_config")
     tensors = "case_config.inputs" if wanted.only_tensors else (
@@ -100,6 +111,23 @@ def _full_shapes_text(place: GeneratorClass, wanted: FullShapes) -> str:
     )
 
 
+def _class_name(place: GeneratorClass, wanted: FullShapes) -> str:
+    if place.registration():
+        return f"{place.node.name}NoBroadcast"
+    if not wanted.name.isidentifier():
+        raise NotEditableError(
+            f"`{place.node.name}` is registered by its class name, and `{wanted.name}` names no class"
+        )
+    return wanted.name
+
+
+def _without_docstring(node: ast.AST) -> str:
+    body = getattr(node, "body", [])
+    if isinstance(node, ast.ClassDef) and ast.get_docstring(node) is not None:
+        body = body[1:]
+    return ast.dump(ast.Module([ast.ClassDef(**{**dict(ast.iter_fields(node)), "body": body})], []))
+
+
 def _returns_case(node: ast.ClassDef) -> bool:
     """Whether the class's hook surely returns a case; one that returns nothing has changed what it was given."""
     hooks = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == HOOK]
@@ -111,7 +139,8 @@ def _returns_case(node: ast.ClassDef) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [f"`{name}`" for name in names]
+    """The inputs in a sentence; what is no plain name could end the docstring that it is written into."""
+    shown = [f"`{name}`" if _PLAIN_NAME.fullmatch(name) else "another input" for name in names]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from opscan.audit import Audited
 from opscan.config import Settings
 from opscan.editing import apply_edits, is_current, replace_acc, replace_generate
-from opscan.editing.plugins import FullShapes, add_full_shapes, choose_per_case, sets_standard
+from opscan.editing.plugins import FullShapes, add_full_shapes, choose_per_case, has_full_shapes, sets_standard
 from opscan.edits import unique_edits
 from opscan.fixing import Change, Plan
 from opscan.model import Edit, Finding, Plugin, Source, Spec
@@ -91,12 +91,15 @@ class _Splitting:
         """The plugin with the generator of the twin, which it may have already."""
         spec = candidate.spec
         name = generator_name(spec.generate, self._settings)
-        if name in plugin.generators:
-            return plugin
         places = _places(candidate)
         names = tuple(spec.inputs[place].name or f"input {place}" for place in places)
         kinds = {given.kind for given in spec.inputs}
         wanted = FullShapes(spec.generate, name, places, names, kinds == {"tensor"})
+        if name in plugin.generators:
+            if has_full_shapes(plugin.source, wanted):
+                return plugin
+            raise NotSplit(f"{plugin.source.path.name} has a generator `{name}` already, and it is not what this twin "
+                           "needs; rename it, or set `split-generator`")  # fmt: skip
         return self._edited(plugin, add_full_shapes(plugin.source, wanted))
 
     def _twin(self, candidate: Candidate, path: Path) -> Spec:
@@ -236,6 +239,9 @@ def _places(candidate: Candidate) -> tuple[int, ...]:
         raise NotSplit("it calls a method, whose receiver and arguments shape each other")
     if any(given.kind in ("tensors", "tensor_tuple") for given in spec.inputs):
         raise NotSplit("it has a list of tensors, whose shapes are not made to agree")
+    optional = [given.name for given in spec.inputs if given.kind == "tensor" and not given.required]
+    if optional:
+        raise NotSplit(f"`{optional[0]}` can be left out (required: false), and then has no shape")
     places = sorted({tensor.input for tensor in candidate.reduced if tensor.input is not None})
     if not places or places[-1] >= len(spec.inputs):
         raise NotSplit("the inputs that are broadcast are not known")

@@ -112,6 +112,15 @@ def test_two_generators_of_a_plugin_are_both_extended(tmp_path: Path) -> None:
     assert plan_of(folder).changes == ()
 
 
+def test_what_an_input_is_called_never_becomes_code(tmp_path: Path) -> None:
+    spec = SPEC.format(generate="narrow").replace("name: other", r'name: "\"\"\"\nimport os\nx=\"\"\""')
+    folder = lay_out(tmp_path / "x", {"spec.yaml": spec, "gen.py": sections()[0].values[2]})
+    plan = plan_of(folder)
+    added = next((change.text for change in plan.changes if change.shown.endswith(".py")), "")
+    assert "import os" not in added
+    assert "another input takes the full shape" in added or plan.unsplit
+
+
 def test_attributes_stay_out_of_it(tmp_path: Path) -> None:
     spec = SPEC.format(generate="narrow").replace("torch.maximum", "torch.where").replace(
         "inputs:\n",
