@@ -45,12 +45,13 @@ KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", R
 class Audited:
     """An audit with the text of every file that it reports on, by the path its report carries.
 
-    `catalog`: those files and what was read beside them.
+    `catalog`: those files and what was read beside them; `judge`: what was judged under.
     """
 
     audit: Audit
     sources: dict[str, Source]
     catalog: Catalog
+    judge: Judge
 
 
 def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
@@ -268,7 +269,7 @@ class _Run:
         self._classifier.close()
         kept, suppressed = self._reported()
         audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed)
-        return Audited(audit, self._sources, self._catalog)
+        return Audited(audit, self._sources, self._catalog, self._judge)
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""

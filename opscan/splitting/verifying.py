@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opscan.config import Settings
-from opscan.judging import Judge
 from opscan.judging.assignments import judged_as
 from opscan.judging.safety import all_dtypes_drawn, inputs_of, nan_possible
 from opscan.judging.units import judge_unit
@@ -39,7 +38,7 @@ class Verifier:
     def __init__(self, audited: Audited, settings: Settings) -> None:
         self._files = audited.catalog.files
         self._settings = settings
-        self._judge = Judge(settings.atk_version, settings.upstream, settings.limit)
+        self._judge = audited.judge
         self._classifier = Classifier(Store(), Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes))
 
     def close(self) -> None:
