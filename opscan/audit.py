@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opscan import reading
 from opscan.config import Settings
@@ -32,16 +33,25 @@ from opscan.model import (
 )
 from opscan.numerics import Classifier, Limits, Question, Store
 from opscan.shapes import Catalog, companions, evidence_of, executor_companions, link, scenarios
+from opscan.twins import is_twin, original_path, twin_path
+
+if TYPE_CHECKING:
+    from opscan.judging.specs import Judged
 
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """An audit with the text of every file that was read, by the path its reports carry."""
+    """An audit with the text of every file that it reports on, by the path its report carries.
+
+    `catalog`: those files and what was read beside them; `judge`: what was judged under.
+    """
 
     audit: Audit
     sources: dict[str, Source]
+    catalog: Catalog
+    judge: Judge
 
 
 def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
@@ -190,6 +200,7 @@ class _Run:
             has_golden=links.executor is not None,
             deterministic=_is_deterministic(links.node_files),
         )
+        judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
         findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
         if judged.proposal is None:
@@ -197,6 +208,28 @@ class _Run:
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
         return judged.report, edits.of_spec(spec, judged.proposal, findings, judged.note)
+
+    def _with_twin(self, spec: Spec, judged: Judged) -> Judged:
+        """A spec and its broadcast-free twin test together what neither tests alone, so no finding says that it is not.
+
+        The twin is looked for only where there is such a finding.
+        """
+        found = {finding.name for finding in judged.findings} & {"standard-shared", "broadcast-not-tested"}
+        path = spec.source.path
+        if "standard-shared" in found and self._is_twin(twin_path(path, self._settings), path):
+            name = twin_path(path, self._settings).name
+            reason = f"{judged.report.reason}; its twin {name} compares bit by bit what only copies"
+            judged = replace(judged, report=replace(judged.report, reason=reason))
+        elif "broadcast-not-tested" not in found or not self._is_twin(path, original_path(path, self._settings)):
+            return judged
+        return replace(judged, findings=tuple(one for one in judged.findings if one.name not in found))
+
+    @staticmethod
+    def _is_twin(path: Path, original: Path | None) -> bool:
+        if original is None or not original.is_file() or not path.is_file():
+            return False
+        spec = reading.read_file(original)
+        return isinstance(spec, Spec) and is_twin(reading.read_file(path), spec)
 
     def _declared(self, spec: Spec, shown: str) -> list[Finding]:
         """What the user's own rules find in a spec."""
@@ -235,7 +268,8 @@ class _Run:
             self.add_finding(find("torch-missing", first, self._classifier.missing))
         self._classifier.close()
         kept, suppressed = self._reported()
-        return Audited(Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed), self._sources)
+        audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed)
+        return Audited(audit, self._sources, self._catalog, self._judge)
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""

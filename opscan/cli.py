@@ -131,6 +131,10 @@ def audit(
 @_standard
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
+@click.option("--split", is_flag=True, help="Give specs that need two standards a twin without broadcasts.")
+@click.option(
+    "--split-as", type=click.Choice(("twin", "plugin")), help="As --split; plugin: the generator chooses per case."
+)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that trace operators at once.")
 @click.option("--run-generators", is_flag=True, help="Run the code of generator plugins, each shut in by itself.")
 def fix(
@@ -143,6 +147,8 @@ def fix(
     profile: str | None,
     write: bool,
     unsafe: bool,
+    split: bool,
+    split_as: str | None,
     jobs: int | None,
     run_generators: bool,
 ) -> int:
@@ -151,7 +157,8 @@ def fix(
 
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
     settings = _settings(paths, **common, standard=standard, jobs=jobs, run_generators=run_generators or None)
-    return run_fix(paths, settings, write=write, unsafe=unsafe)
+    how = split_as or ("twin" if split else None)
+    return run_fix(paths, settings, write=write, unsafe=unsafe, split=how)
 
 
 @cli.command()

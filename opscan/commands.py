@@ -149,20 +149,33 @@ def _put(text: str, output: Path | None) -> None:
         raise click.UsageError(f"cannot write {output}: {problem.strerror}") from None
 
 
-def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: bool) -> int:
-    """Show or apply the edits. Without `write`: 1 if edits would be made; with it: 1 if some finding remains."""
+def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: bool, split: str | None = None) -> int:
+    """Show or apply the edits. Without `write`: 1 if edits would be made; with it: 1 if some finding remains.
+
+    `split`: how specs are split whose gradients need different standards, `twin` or `plugin`.
+    """
     from opscan.fixing import plan_fixes, write_fixes
 
     audited = _audit(paths, settings)
     plan = plan_fixes(audited, unsafe=unsafe)
+    if split is not None:
+        from opscan.splitting import with_splits
+
+        plan = with_splits(plan, audited, settings, how=split, unsafe=unsafe)
+    for reason in plan.unsplit:
+        click.echo(f"not split: {reason}", err=True)
     for refusal in plan.refusals:
         click.echo(f"not edited: {refusal}", err=True)
     if not write:
         click.echo(plan.diff, nl=False)
+        for note in plan.notes:
+            click.echo(note, err=True)
         click.echo(plan.summary(written=False), err=True)
         return max(int(bool(plan.changes)), 2 * _has_missing(audited.audit.findings))
     for problem in write_fixes(plan):
         click.echo(f"not written: {problem}", err=True)
+    for note in plan.notes:
+        click.echo(note, err=True)
     click.echo(plan.summary(written=True), err=True)
     return _exit_code(_audit(paths, settings).audit.findings, settings)
 

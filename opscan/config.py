@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class Settings:
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
     `run_generators`: the code of generator plugins may be run, which only the command line can say; of the cases that a
     run makes, `run_cases` are judged, and it may take `run_seconds` and `run_mebibytes`.
+    `split_name` and `split_generator`: what the broadcast-free twin of a spec and its generator are called.
     """
 
     atk_version: str = ATK_VERSION
@@ -47,6 +49,8 @@ class Settings:
     run_cases: int = 200
     run_seconds: float = 30.0
     run_mebibytes: int = 1024
+    split_name: str = "{stem}_no_broadcast{suffix}"
+    split_generator: str = "{name}_no_broadcast"
 
 
 def load_settings(start: Path, **overrides: Any) -> Settings:
@@ -105,6 +109,10 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
             if name in _CHOICES and one not in _CHOICES[name]:
                 choices = ", ".join(_CHOICES[name])
                 raise ConfigError(f"{path}: [tool.opscan] {key} must be one of {choices}, not {one!r}")
+        if name in _PATTERNS and not _is_pattern(str(fitting), _PATTERNS[name]):
+            parts = " and ".join(f"{{{part}}}" for part in _PATTERNS[name])
+            raise ConfigError(f"{path}: [tool.opscan] {key} must be a name with {parts} in it and something besides, "
+                              f"not {value!r}")  # fmt: skip
         if fitting < _LEAST.get(name, fitting):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be at least {_LEAST[name]}, not {value!r}")
         values[name] = tuple(path.parent / folder for folder in fitting) if name == "rules" else fitting
@@ -127,6 +135,17 @@ def _items_fit(name: str, value: Any) -> bool:
     return all(isinstance(item, str) for item in value)
 
 
+def _is_pattern(value: str, parts: Sequence[str]) -> bool:
+    """Whether a name pattern gives each name another one, in the same folder."""
+    try:
+        made = value.format(**dict.fromkeys(parts, "x"))
+    except (KeyError, IndexError, ValueError, AttributeError):
+        return False
+    whole = all(value.count(f"{{{part}}}") == 1 for part in parts)
+    return whole and made != "x" * len(parts) and not any(mark in value for mark in "/\\")
+
+
+_PATTERNS = {"split_name": ("stem", "suffix"), "split_generator": ("name",)}
 _WANTED = {"upstream": "list of two numbers", "select": "list of rules", "ignore": "list of rules"}
 _WANTED["rules"] = "list of folders"
 _SPOKEN = frozenset({"run_generators"})

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 from opscan.audit import Audited
-from opscan.editing import StaleFileError, apply_edits, unified_diff, with_bom, write_atomically
+from opscan.editing import (
+    StaleFileError,
+    apply_edits,
+    check_absent,
+    check_replaceable,
+    create_atomically,
+    new_file_diff,
+    unified_diff,
+    with_bom,
+    write_atomically,
+)
 from opscan.edits import unique_edits
 from opscan.model import Finding, Source
 
@@ -20,9 +32,15 @@ class Change:
     source: Source
     text: str
     edits: int
+    created_like: Path | None = None
+    """The file is new, and takes its mode and owner from this one; `source` is then empty."""
+    group: str = ""
+    """Changes with the same group stand next to each other and are made together or not at all."""
 
     @property
     def diff(self) -> str:
+        if self.created_like is not None:
+            return new_file_diff(self.shown, with_bom(self.source, self.text))
         before, after = (with_bom(self.source, text) for text in (self.source.text, self.text))
         return unified_diff(self.shown, before, after)
 
@@ -35,6 +53,10 @@ class Plan:
     refusals: tuple[str, ...]
     unsafe_left: int
     manual_left: int
+    unsplit: tuple[str, ...] = ()
+    """Specs that were to be split and were not, and why."""
+    notes: tuple[str, ...] = ()
+    """What was split, and what is left to do about it."""
 
     @property
     def diff(self) -> str:
@@ -42,9 +64,11 @@ class Plan:
 
     def summary(self, *, written: bool) -> str:
         count = sum(change.edits for change in self.changes)
+        new = sum(change.created_like is not None for change in self.changes)
         verb = "made" if written else "would be made (--write makes them)"
-        parts = [f"{count} edit{'' if count == 1 else 's'} in {len(self.changes)} file"
-                 f"{'' if len(self.changes) == 1 else 's'} {verb}"]  # fmt: skip
+        edits, old = _counted(count, "edit"), _counted(len(self.changes) - new, "file")
+        made = f" and {_counted(new, 'new file')}" if new else ""
+        parts = [f"{edits} in {old}{made} {verb}"]
         if self.unsafe_left:
             parts.append(f"{self.unsafe_left} more with --unsafe")
         if self.manual_left:
@@ -72,11 +96,63 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
 
 
 def write_fixes(plan: Plan) -> Iterator[str]:
-    """Replace each file atomically; yields what could not be written, and why."""
-    for change in plan.changes:
-        try:
-            write_atomically(Path(change.source.path), change.source, change.text)
-        except StaleFileError as problem:
-            yield str(problem)
-        except OSError as problem:
-            yield f"{change.shown}: {problem.strerror or problem}"
+    """Replace each file atomically, those of a group all or none; yields what could not be written, and why."""
+    for _, group in groupby(plan.changes, key=lambda change: change.group or change.shown):
+        changes = list(group)
+        problem = _first_obstacle(changes) or _write(changes)
+        if problem is not None:
+            yield problem
+
+
+def _write(changes: Sequence[Change]) -> str | None:
+    """Make the changes one after the other; where one fails, those before it are undone. What went wrong, if anything.
+
+    A run that is killed in between leaves the first few: they come in an order in which each is sound without the rest.
+    """
+    for place, change in enumerate(changes):
+        problem = _attempt(change, _make)
+        if problem is not None:
+            undone = [_attempt(one, _undo) for one in reversed(changes[:place])]
+            return "; ".join([problem, *(f"not undone: {left}" for left in undone if left is not None)])
+    return None
+
+
+def _first_obstacle(changes: Sequence[Change]) -> str | None:
+    return next((problem for change in changes if (problem := _attempt(change, _check)) is not None), None)
+
+
+def _attempt(change: Change, act: Callable[[Change], None]) -> str | None:
+    try:
+        act(change)
+    except StaleFileError as problem:
+        return str(problem)
+    except OSError as problem:
+        return f"{change.shown}: {problem.strerror or problem}"
+    return None
+
+
+def _check(change: Change) -> None:
+    if change.created_like is None:
+        check_replaceable(Path(change.source.path), change.source)
+    else:
+        check_absent(Path(change.source.path))
+
+
+def _make(change: Change) -> None:
+    if change.created_like is None:
+        write_atomically(Path(change.source.path), change.source, change.text)
+    else:
+        create_atomically(Path(change.source.path), replace(change.source, text=change.text), change.created_like)
+
+
+def _undo(change: Change) -> None:
+    made = replace(change.source, text=change.text)
+    check_replaceable(Path(change.source.path), made)
+    if change.created_like is None:
+        write_atomically(Path(change.source.path), made, change.source.text)
+    else:
+        os.unlink(change.source.path)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

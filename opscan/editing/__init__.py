@@ -1,10 +1,18 @@
 """How does the text change, and only there? Edits to verified new text, to files and to diffs."""
 
 from opscan.editing.cases import replace_case_acc
-from opscan.editing.diffs import unified_diff
-from opscan.editing.files import StaleFileError, with_bom, write_atomically
+from opscan.editing.diffs import new_file_diff, unified_diff
+from opscan.editing.files import (
+    StaleFileError,
+    check_absent,
+    check_replaceable,
+    create_atomically,
+    is_current,
+    with_bom,
+    write_atomically,
+)
 from opscan.editing.splicing import Edited, Refusal, apply_edits, splice
-from opscan.editing.standards import replace_acc
+from opscan.editing.standards import replace_acc, replace_generate
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 
 __all__ = [
@@ -12,8 +20,14 @@ __all__ = [
     "Refusal",
     "StaleFileError",
     "apply_edits",
+    "check_absent",
+    "check_replaceable",
+    "create_atomically",
+    "is_current",
+    "new_file_diff",
     "replace_acc",
     "replace_case_acc",
+    "replace_generate",
     "splice",
     "unified_diff",
     "with_bom",

@@ -39,6 +39,13 @@ def unified_diff(path: PurePath | str, old: str, new: str) -> str:
     return "".join(head + [line for hunk in _hunks(_changes(before, after)) for line in _written(hunk, before, after)])
 
 
+def new_file_diff(path: PurePath | str, text: str) -> str:
+    """The diff that makes a file which is not there yet."""
+    lines = _lines(text)
+    name = _quoted("b/" + PurePath(path).as_posix().lstrip("/"))
+    return f"--- /dev/null\n+++ {name}\n@@ -0,0 +{_range(0, len(lines))} @@\n" + "".join(_marked("+", lines))
+
+
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     whole = [line + "\n" for line in lines[:-1]]

@@ -19,6 +19,8 @@ class Meaning:
 
     values: tuple[Any, ...]
     faults: Counter[str]
+    python: str | None = None
+    """The text of a Python file, whose meaning is its statements."""
 
 
 class Unreadable(Exception):
@@ -26,12 +28,16 @@ class Unreadable(Exception):
 
 
 def read_meaning(source: Source) -> Meaning:
-    """The meaning of a YAML or JSON text; raises Unreadable."""
+    """The meaning of a YAML, JSON or Python text; raises Unreadable."""
+    if source.path.suffix.lower() == ".py":
+        return _python_meaning(source.text)
     return _json_meaning(source.text) if source.path.suffix.lower() == ".json" else _yaml_meaning(source)
 
 
 def check_intended(before: Meaning, after: Meaning, edits: Sequence[Edit]) -> None:
     """Raise Unreadable unless `after` is `before` with the edits' values and nothing else changed."""
+    if before.python is not None and after.python is not None:
+        return _check_python(before.python, after.python, edits)
     if len(after.values) < len(before.values):
         raise Unreadable("some YAML readers would no longer accept the file")
     for old, new in zip(before.values, after.values, strict=False):
@@ -123,6 +129,25 @@ def _compose_fast(text: str) -> Composed | None:
         return None
     finally:
         loader.dispose()
+
+
+def _python_meaning(text: str) -> Meaning:
+    from opscan.editing.statements import UnreadablePythonError, read_statements
+
+    try:
+        read_statements(text)
+    except UnreadablePythonError as error:
+        raise Unreadable(str(error)) from None
+    return Meaning((), Counter(), text)
+
+
+def _check_python(before: str, after: str, edits: Sequence[Edit]) -> None:
+    from opscan.editing.statements import UnreadablePythonError, check_inserted
+
+    try:
+        check_inserted(before, after, edits)
+    except UnreadablePythonError as error:
+        raise Unreadable(str(error)) from None
 
 
 def _first(faults: Sequence[Fault]) -> str:

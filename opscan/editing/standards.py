@@ -6,7 +6,7 @@ PyYAML's end marks of block collections run on past comments to the next key, so
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _OURS = "# derived:"
 _STANDARD: KeyPath = ("standard",)
 _ACC: KeyPath = ("standard", "acc")
+_GENERATE: KeyPath = ("generate",)
 
 
 class _Refused(Exception):
@@ -37,13 +38,22 @@ def replace_acc(spec: Spec, value: Any, comment: str = "") -> Edit | str:
     `comment` goes behind the key where the value becomes a block and no other comment stands there; a comment of an
     earlier edit that begins alike gives way.
     """
+    return _rewritten(spec, comment, lambda rewrite: rewrite.acc(value))
+
+
+def replace_generate(spec: Spec, name: str) -> Edit | str:
+    """The edit after which `generate`, which must be written, is `name`, or the reason why none can be given."""
+    return _rewritten(spec, "", lambda rewrite: rewrite.generate(name))
+
+
+def _rewritten(spec: Spec, comment: str, rewrite: Callable[[_Rewrite], Edit]) -> Edit | str:
     tree = read_tree(spec.source)
     if isinstance(tree, tuple):
         return f"the file cannot be read: {tree[0].message}"
     if not isinstance(tree.root, yaml.MappingNode):
         return "the file is not a mapping"
     try:
-        return _Rewrite(tree, comment).acc(value)
+        return rewrite(_Rewrite(tree, comment))
     except _Refused as error:
         return str(error)
 
@@ -87,6 +97,11 @@ class _Rewrite:
         if "acc" in standard:
             return self._put(_ACC, value, node.flow_style)
         return self._insert_acc(node, value)
+
+    def generate(self, name: str) -> Edit:
+        if _GENERATE not in self._tree.spans:
+            raise _Refused("`generate` is missing; add it by hand")
+        return self._put(_GENERATE, name, self._tree.root.flow_style)
 
     # -- replacing a value -------------------------------------------------------------------------------------------
 

@@ -42,10 +42,11 @@ def _unseen(spec: Spec, evidence: Evidence, verdicts: Sequence[CaseVerdict]) -> 
     several = sum(one.kind.startswith("tensor") for one in given) > 1
     by_shapes = any("shapes" in v.tensor.depends_on for case in verdicts for v in case.tensors)
     attributes = any(not one.kind.startswith("tensor") and varies(one) for one in given)
-    return (spec.backward and several) or by_shapes or attributes or not _all_dtypes_drawn(spec, evidence)
+    return (spec.backward and several) or by_shapes or attributes or not all_dtypes_drawn(spec, evidence)
 
 
-def _all_dtypes_drawn(spec: Spec, evidence: Evidence) -> bool:
+def all_dtypes_drawn(spec: Spec, evidence: Evidence) -> bool:
+    """Whether each dtype that a tensor input declares occurs in some case."""
     drawn = [{case.inputs[place].dtype for case in evidence.cases if place < len(case.inputs)}
              for place in range(len(spec.inputs))]  # fmt: skip
     return all(

@@ -41,13 +41,19 @@ def read_file(path: Path, shown: str | None = None) -> ReadFile:
     source = decode_python(path, data) if suffix == ".py" else decode(path, data)
     if isinstance(source, Fault):
         return _undecoded(path, suffix, data, source)
+    return read_source(source)
+
+
+def read_source(source: Source) -> ReadFile:
+    """What a decoded text holds, told by the suffix of its path: as `read_file`, for a text that is on no disk."""
+    suffix = source.path.suffix.lower()
     if suffix in _YAML:
         return _read_yaml(source)
     if suffix == ".json":
         return _read_json(source)
     if suffix == ".py":
         return _read_python(source)
-    return read_script(source) or Unread(path, "other", "no spec, case file, plugin, node file or run script")
+    return read_script(source) or Unread(source.path, "other", "no spec, case file, plugin, node file or run script")
 
 
 def discover(paths: Sequence[Path]) -> tuple[list[Path], list[Unread]]:
