@@ -55,6 +55,7 @@ SHAPES = [
     (["inserted", A, "dim", 3], call((2, 4), dim=-1), (2, 4, 3)),
     (["swapped", A, -1, -2], call((2, 3, 4)), (2, 4, 3)),
     (["joined", A, 0, -1, B], call((2, 3), (5, 6)), (2, 5, 6)),
+    (["permuted", A, "dims"], call((2, 3, 4), dims=(2, 0, -2)), (4, 2, 3)),
     (["listed", "size"], call(size=(2, 3)), (2, 3)),
     (["sizes", ["size", A, 0], 7], call((2, 3)), (2, 7)),
 ]

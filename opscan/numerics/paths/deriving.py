@@ -125,7 +125,10 @@ def _derive_form(traces: Traces, form: str, seeds: list[Binding], derivation: De
 
 
 def _derive(search: _Search) -> str | None:
-    """One path for as many dtypes as say the same, the others get paths of their own; or why there is none."""
+    """One path for as many dtypes as say the same, the others get paths of their own.
+
+    Why there is none where the main dtype has none.
+    """
     left = list(dict.fromkeys((search.main, *DTYPES)))
     problem, found = None, 0
     while left and found < MOST_PATHS:
@@ -133,7 +136,7 @@ def _derive(search: _Search) -> str | None:
         try:
             path = search.path(first)
         except (NotGeneral, TooFew) as reason:
-            problem = problem or str(reason)
+            problem = str(reason) if first == search.main else problem
             left = others if isinstance(reason, TooFew) else [d for d in others if _family(d) != _family(first)]
             continue
         covered = [dtype for dtype in others if search.holds(path, dtype)]
@@ -141,7 +144,7 @@ def _derive(search: _Search) -> str | None:
         search.keep(replace(path, dtypes=dtypes, separable=search.is_separable(path, first)))
         left = [dtype for dtype in others if dtype not in covered]
         found += 1
-    return None if found else problem
+    return problem
 
 
 def _family(dtype: str) -> str:

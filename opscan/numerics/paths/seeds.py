@@ -44,10 +44,10 @@ def spellings(base: str) -> list[str]:
     stem = base.rpartition(".")[2]
     flat = base.replace(".", "_")
     aliases = [alias.name for entry in database()[base] for alias in entry.aliases]
+    functional = base.startswith("nn.functional.")
     candidates = [
         *(f"torch.{name}" for name in (base, *aliases)),
-        f"torch.nn.functional.{stem}",
-        f"torch.{stem}",
+        *([f"torch.{stem}"] if functional else []),
         *(f"torch.Tensor.{name}" for name in (stem, *aliases)),
         *(f"torch.ops.aten.{name}" for name in (flat, stem)),
     ]

@@ -67,7 +67,7 @@ def _all_subjects(folders: Sequence[Path], *, harvest: bool) -> list[Subject]:
     for base in sorted({entry.name for entries in seeds.database().values() for entry in entries}):
         first, *others = seeds.spellings(base) or [""]
         if first:
-            calls = [call for name in (first, *others) for call in from_specs.pop(name, ())]
+            calls = [call for name in (first, *others) for call in from_specs.get(name, ())]
             found.append(Subject(first, tuple(others), tuple(calls)))
             found += [Subject(name) for name in seeds.in_place(base)]
     taken = {name for subject in found for name in (subject.name, *subject.aliases)}

@@ -142,6 +142,20 @@ def _swapped(source: Term, one: int | str, other: int | str) -> Shape:
     return change
 
 
+def _permuted(source: Term, name: str) -> Shape:
+    """The axes in the order that attribute `name` lists."""
+    whole = shape(source)
+
+    def change(call: Instance) -> Sizes:
+        sizes = whole(call)
+        order = axes_in(call, name, len(sizes))
+        if sorted(order) != list(range(len(sizes))):
+            raise NoValue
+        return tuple([sizes[axis] for axis in order])
+
+    return change
+
+
 def _joined(source: Term, start: int, end: int, other: Term) -> Shape:
     """Axes `start` to `end` of one shape, then the other shape."""
     whole, rest = shape(source), shape(other)
@@ -321,6 +335,7 @@ _SHAPES: dict[str, Callable[..., Shape]] = {
     "with": _with_axis,
     "inserted": _inserted,
     "swapped": _swapped,
+    "permuted": _permuted,
     "joined": _joined,
     "sizes": _sizes,
 }

@@ -165,6 +165,11 @@ class Vocabulary:
         for word, keep in itertools.product(self.shapes, (False, True)):
             yield from (["without", word.term, name, keep] for name in (*self.whole, ""))
         yield from (["listed", name] for name in self.whole)
+        yield from (["permuted", word.term, name] for word in self.shapes for name in self.whole)
+        if self.tensors > 1:
+            tensors = [["tensor", place] for place in range(self.tensors)]
+            yield from (["with", tensors[0], n, ["plus", *(["along", t, n] for t in tensors)]] for n in self.whole)
+            yield ["with", tensors[0], 0, ["plus", *(["size", tensor, 0] for tensor in tensors)]]
         for word in self.shapes:
             for name in (*self.whole, 0, 1, -1, -2):
                 for size in self._sizes_of_axis(target):
@@ -207,6 +212,10 @@ class Vocabulary:
 
         tensors = [["tensor", place] for place in range(min(self.tensors, 3))]
         sources: list[Term] = [["size", tensor, axis] for tensor in tensors]
+        for name in self.whole:  # what is added before and after an axis
+            before = ["plus", sources[0], ["item", name, -2 * axis - 2], ["item", name, -2 * axis - 1]]
+            if self._is(before, target):
+                return before
         kernels = among("kernel_size", *sources)
         for size, kernel in itertools.product(sources, kernels):
             for stride in among("stride", 1, kernel):
@@ -219,10 +228,13 @@ class Vocabulary:
                             for extra in among("output_padding", 0)
                         ),
                     ):
-                        compiled = terms.number(term)
-                        if all(_value(compiled, c) == t for c, t in zip(self.calls, target, strict=True)):
+                        if self._is(term, target):
                             return term
         return None
+
+    def _is(self, term: Term, target: Sequence[int]) -> bool:
+        compiled = terms.number(term)
+        return all(_value(compiled, call) == wanted for call, wanted in zip(self.calls, target, strict=True))
 
 
 def _value(compiled: Any, call: Instance) -> Any:
