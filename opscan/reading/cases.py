@@ -51,7 +51,7 @@ def read_cases(source: Source) -> CaseFile | Fault | None:
     except NotAListError:
         return None
     except BrokenError as error:
-        if not looks_like_cases(next(source.pieces(), "")):
+        if not looks_like_cases(_beginning(source)):
             return None
         broken = _syntax_fault(source, error)
     if not reading.has_cases:
@@ -113,6 +113,15 @@ class _Reading:
                     for member in sorted(duplicate_keys(place.text, 0), key=lambda member: member.key_start)
                 ]
         return faults + doubles
+
+
+def _beginning(source: Source) -> str:
+    text = ""
+    for piece in source.pieces():
+        text += piece
+        if len(text) >= _NEAR_START:
+            break
+    return text
 
 
 def _is_case(entry: Any) -> bool:
