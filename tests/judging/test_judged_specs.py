@@ -201,7 +201,7 @@ def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
 
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case(0, 5.0), case(1, 1e-6)))
     known = Classification((tensor(SUM, extent=64),), "golden")
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda _: known, JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
     assert result.report.verdicts == {"ok": 1, "too-loose": 1}
     assert [(p.finding.name, p.indices) for p in result.problems] == [("standard-vacuous", (1,))]
     assert result.report.recommended == {"fp32": "derived"}
