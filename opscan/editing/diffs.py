@@ -63,7 +63,7 @@ def new_file_diff(path: PurePath | str, text: str) -> str:
     """The diff that makes a file which is not there yet."""
     lines = _lines(text)
     name = _quoted("b/" + PurePath(path).as_posix().lstrip("/"))
-    return f"--- /dev/null\n+++ {name}\n@@ -0,0 +{_range(0, len(lines))} @@\n" + "".join(_marked("+", lines))
+    return f"--- /dev/null\n+++ {name}\n@@ -0,0 +{line_range(0, len(lines))} @@\n" + "".join(marked("+", lines))
 
 
 def _lines(text: str) -> list[str]:

@@ -4,4 +4,14 @@ from opscan.reading.case_spans import CaseSpans, locate, located
 from opscan.reading.comments import Comment, comments_of
 from opscan.reading.files import ReadFile, discover, read_file, read_source
 
-__all__ = ["CaseSpans", "Comment", "ReadFile", "comments_of", "discover", "locate", "located", "read_file", "read_source"]
+__all__ = [
+    "CaseSpans",
+    "Comment",
+    "ReadFile",
+    "comments_of",
+    "discover",
+    "locate",
+    "located",
+    "read_file",
+    "read_source",
+]
