@@ -38,6 +38,7 @@ from opscan.twins import is_twin, original_path, twin_path
 if TYPE_CHECKING:
     from opscan.judging.specs import Judged
 
+_MANY_CASES = 2000
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
 
@@ -137,6 +138,8 @@ class _Run:
 
     def _questions(self, file: reading.ReadFile) -> list[Question]:
         if isinstance(file, CaseFile):
+            if len(file.cases) > _MANY_CASES and not self._settings.run_generators:
+                return []  # they are enough work by themselves, and too many to be asked about twice
             executors = self._catalog.executors(file)
             return [Question(case, executors.get(case.api_type)) for case in file.cases]
         if not isinstance(file, Spec):
@@ -246,8 +249,8 @@ class _Run:
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
         executors = self._catalog.executors(case_file)
 
-        def classify(case: Case) -> Classification:
-            return self._classifier.classify(case, golden=executors.get(case.api_type))
+        def classify(cases: Sequence[Case]) -> list[Classification]:
+            return self._classifier.classify_many([Question(case, executors.get(case.api_type)) for case in cases])
 
         judged = judge_case_file(case_file, shown, served, classify, self._judge)
         if not judged.problems:

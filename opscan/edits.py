@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opscan import editing, reading
-from opscan.model import Audit, CaseFile, Edit, Finding, Source, Spec
+from opscan.model import Audit, CaseFile, Edit, Finding, Source, Span, Spec
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
-    from opscan.judging.casefiles import CaseProblem
+    from opscan.judging.case_tally import CaseProblem
 
 
 def of_spec(spec: Spec, proposal: Any, findings: Sequence[Finding], note: str = "") -> list[Finding]:
@@ -34,22 +34,22 @@ def _with_edit(finding: Finding, edit: Edit | str) -> Finding:
 
 def of_cases(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:
     """The findings of a case file, with the text of the cases that have problems and the edits that mend them."""
-    wanted = sorted({index for problem in problems for index in problem.indices})
-    spans = reading.locate(case_file, wanted)
-    findings = []
-    for problem in problems:
-        places, edits = [], []
+    wanted: dict[int, list[tuple[int, Any]]] = {}
+    for number, problem in enumerate(problems):
         for index, proposal in zip(problem.indices, problem.proposals, strict=True):
-            if index not in spans:
-                continue
-            place = spans[index]
-            places.append(place.acc or place.standard or place.case)
+            wanted.setdefault(index, []).append((number, proposal))
+    places: list[list[Span]] = [[] for _ in problems]
+    edits: list[list[Edit]] = [[] for _ in problems]
+    for index, place in reading.located(case_file, wanted):
+        for number, proposal in wanted[index]:
+            places[number].append(place.acc or place.standard or place.case)
             if proposal is not None:
-                edit = editing.replace_case_acc(case_file, index, proposal, place)
-                edits += [edit] if not isinstance(edit, str) else []
-        finding = replace(problem.finding, span=places[0] if places else None, places=tuple(places), edits=tuple(edits))
-        findings.append(finding)
-    return findings
+                edit = editing.replace_case_acc(index, proposal, place)
+                edits[number] += [edit] if not isinstance(edit, str) else []
+    return [
+        replace(problem.finding, span=next(iter(spots), None), places=tuple(spots), edits=tuple(mends))
+        for problem, spots, mends in zip(problems, places, edits, strict=True)
+    ]
 
 
 def with_diffs(audited: Audited) -> Audit:
@@ -68,8 +68,7 @@ def with_diffs(audited: Audited) -> Audit:
 
 
 def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
-    edited = editing.apply_edits(source, unique_edits(findings))
-    return editing.unified_diff(shown, editing.with_bom(source, source.text), editing.with_bom(source, edited.text))
+    return editing.edited_diff(shown, editing.apply_edits(source, unique_edits(findings)))
 
 
 def unique_edits(findings: Sequence[Finding]) -> list[Edit]:

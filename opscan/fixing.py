@@ -10,18 +10,22 @@ from pathlib import Path
 
 from opscan.audit import Audited
 from opscan.editing import (
+    Edited,
     StaleFileError,
     apply_edits,
     check_absent,
     check_replaceable,
     create_atomically,
+    edited_diff,
     new_file_diff,
+    remove_leftovers,
     unified_diff,
     with_bom,
     write_atomically,
 )
 from opscan.edits import unique_edits
 from opscan.model import Finding, Source
+from opscan.reading.stored import StoredSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,13 @@ class Change:
     """The file is new, and takes its mode and owner from this one; `source` is then empty."""
     group: str = ""
     """Changes with the same group stand next to each other and are made together or not at all."""
+    edited: Edited | None = None
+    """The edits in a file that is too large to be held in memory; `text` is then empty."""
 
     @property
     def diff(self) -> str:
+        if self.edited is not None:
+            return edited_diff(self.shown, self.edited)
         if self.created_like is not None:
             return new_file_diff(self.shown, with_bom(self.source, self.text))
         before, after = (with_bom(self.source, text) for text in (self.source.text, self.text))
@@ -84,11 +92,18 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
         if finding.edits and finding.fix in allowed:
             by_file.setdefault(finding.path, []).append(finding)
     changes, refusals = [], []
+    planned: set[str] = set()
     for shown, findings in by_file.items():
         source = audited.sources[shown]
+        place = os.path.realpath(source.path)
+        if place in planned:
+            continue  # the same file by another name: a link and its target
+        planned.add(place)
         edited = apply_edits(source, unique_edits(findings))
         refusals += [f"{shown}: {refusal.reason}" for refusal in edited.refused]
-        if edited.text != source.text:
+        if isinstance(source, StoredSource):
+            changes += [Change(shown, source, "", len(edited.applied), edited=edited)] if edited.applied else []
+        elif edited.text != source.text:
             changes.append(Change(shown, source, edited.text, len(edited.applied)))
     held = [finding for finding in audited.audit.findings if finding.fix == "unsafe" and not unsafe]
     manual = [finding for finding in audited.audit.findings if finding.fix == "manual"]
@@ -97,6 +112,8 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
 
 def write_fixes(plan: Plan) -> Iterator[str]:
     """Replace each file atomically, those of a group all or none; yields what could not be written, and why."""
+    for folder in {Path(os.path.realpath(change.source.path)).parent for change in plan.changes}:
+        remove_leftovers(folder)
     for _, group in groupby(plan.changes, key=lambda change: change.group or change.shown):
         changes = list(group)
         problem = _first_obstacle(changes) or _write(changes)
@@ -140,7 +157,8 @@ def _check(change: Change) -> None:
 
 def _make(change: Change) -> None:
     if change.created_like is None:
-        write_atomically(Path(change.source.path), change.source, change.text)
+        text = change.text if change.edited is None else change.edited.pieces()
+        write_atomically(Path(change.source.path), change.source, text)
     else:
         create_atomically(Path(change.source.path), replace(change.source, text=change.text), change.created_like)
 

@@ -5,7 +5,7 @@ Offsets count code points of the decoded text (BOM stripped); lines and columns 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -35,16 +35,25 @@ class Source:
     text: str
     bom: bool = False
 
+    def pieces(self) -> Iterator[str]:
+        """The text from start to end in pieces: one, for it is held in memory; a large file is read anew."""
+        yield self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace `text[start:end]`; afterwards the document must hold `value` at `where` and be otherwise the same."""
+    """Replace `text[start:end]`; afterwards the document must hold `value` at `where` and be otherwise the same.
+
+    `within`: the stretch that holds the whole of the element `where[0]` of a list; what is around it cannot be touched
+    by an edit inside, so a large file needs no other verification.
+    """
 
     start: int
     end: int
     text: str
     where: KeyPath
     value: Any
+    within: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +166,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """A generated case JSON."""
+    """A generated case JSON. `starts`: the offset of every entry of its list, by position; unusable ones included.
+
+    Cases that differ in nothing but position and id share the values of their fields.
+    """
 
     source: Source
     cases: tuple[Case, ...]
     faults: tuple[Fault, ...] = ()
+    starts: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

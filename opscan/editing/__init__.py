@@ -1,13 +1,14 @@
 """How does the text change, and only there? Edits to verified new text, to files and to diffs."""
 
 from opscan.editing.cases import replace_case_acc
-from opscan.editing.diffs import new_file_diff, unified_diff
+from opscan.editing.diffs import edited_diff, new_file_diff, unified_diff
 from opscan.editing.files import (
     StaleFileError,
     check_absent,
     check_replaceable,
     create_atomically,
     is_current,
+    remove_leftovers,
     with_bom,
     write_atomically,
 )
@@ -23,8 +24,10 @@ __all__ = [
     "check_absent",
     "check_replaceable",
     "create_atomically",
+    "edited_diff",
     "is_current",
     "new_file_diff",
+    "remove_leftovers",
     "replace_acc",
     "replace_case_acc",
     "replace_generate",

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-_CONTEXT = 3
+from opscan.editing.files import with_bom
+from opscan.editing.splicing import Edited
+from opscan.reading.stored import StoredSource
+
+CONTEXT = 3
 _STRETCH = 3
 _REACH = 400
 
@@ -34,16 +38,32 @@ def unified_diff(path: PurePath | str, old: str, new: str) -> str:
     if old == new:
         return ""
     before, after = _lines(old), _lines(new)
+    return "".join(
+        [_head(path)] + [line for hunk in _hunks(_changes(before, after)) for line in _written(hunk, before, after)]
+    )
+
+
+def edited_diff(path: PurePath | str, edited: Edited) -> str:
+    """The diff that edits make of a file; of a large one only the lines around them are looked at."""
+    source = edited.source
+    if isinstance(source, StoredSource):
+        from opscan.editing.local_diffs import diff_of_edits
+
+        body = "".join(diff_of_edits(source, edited.applied))
+        return _head(path) + body if body else ""
+    return unified_diff(path, with_bom(source, source.text), with_bom(source, edited.text))
+
+
+def _head(path: PurePath | str) -> str:
     name = PurePath(path).as_posix().lstrip("/")
-    head = [f"--- {_quoted('a/' + name)}\n", f"+++ {_quoted('b/' + name)}\n"]
-    return "".join(head + [line for hunk in _hunks(_changes(before, after)) for line in _written(hunk, before, after)])
+    return f"--- {_quoted('a/' + name)}\n+++ {_quoted('b/' + name)}\n"
 
 
 def new_file_diff(path: PurePath | str, text: str) -> str:
     """The diff that makes a file which is not there yet."""
     lines = _lines(text)
     name = _quoted("b/" + PurePath(path).as_posix().lstrip("/"))
-    return f"--- /dev/null\n+++ {name}\n@@ -0,0 +{_range(0, len(lines))} @@\n" + "".join(_marked("+", lines))
+    return f"--- /dev/null\n+++ {name}\n@@ -0,0 +{line_range(0, len(lines))} @@\n" + "".join(marked("+", lines))
 
 
 def _lines(text: str) -> list[str]:
@@ -94,7 +114,7 @@ def _hunks(changes: Iterator[_Change]) -> Iterator[list[_Change]]:
     """Changes whose context lines would touch go together."""
     hunk: list[_Change] = []
     for change in changes:
-        if hunk and change.old_start - hunk[-1].old_end > 2 * _CONTEXT:
+        if hunk and change.old_start - hunk[-1].old_end > 2 * CONTEXT:
             yield hunk
             hunk = []
         hunk.append(change)
@@ -104,24 +124,24 @@ def _hunks(changes: Iterator[_Change]) -> Iterator[list[_Change]]:
 
 def _written(hunk: Sequence[_Change], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     first, last = hunk[0], hunk[-1]
-    lead = min(_CONTEXT, first.old_start)
-    tail = min(_CONTEXT, len(old) - last.old_end)
-    old_range = _range(first.old_start - lead, last.old_end + tail)
-    new_range = _range(first.new_start - lead, last.new_end + tail)
+    lead = min(CONTEXT, first.old_start)
+    tail = min(CONTEXT, len(old) - last.old_end)
+    old_range = line_range(first.old_start - lead, last.old_end + tail)
+    new_range = line_range(first.new_start - lead, last.new_end + tail)
     yield f"@@ -{old_range} +{new_range} @@\n"
     place = first.old_start - lead
     for change in hunk:
-        yield from _marked(" ", old[place : change.old_start])
-        yield from _marked("-", old[change.old_start : change.old_end])
-        yield from _marked("+", new[change.new_start : change.new_end])
+        yield from marked(" ", old[place : change.old_start])
+        yield from marked("-", old[change.old_start : change.old_end])
+        yield from marked("+", new[change.new_start : change.new_end])
         place = change.old_end
-    yield from _marked(" ", old[place : place + tail])
+    yield from marked(" ", old[place : place + tail])
 
 
-def _range(start: int, end: int) -> str:
+def line_range(start: int, end: int) -> str:
     return f"{start + 1 if end > start else start},{end - start}"
 
 
-def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+def marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         yield mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

@@ -5,28 +5,41 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from opscan.model import Source
+from opscan.reading.stored import StaleFileError, StoredSource, signature_of
 from opscan.reading.texts import BOM
 
+__all__ = [
+    "StaleFileError",
+    "check_absent",
+    "check_replaceable",
+    "create_atomically",
+    "is_current",
+    "remove_leftovers",
+    "with_bom",
+    "write_atomically",
+]
 
-class StaleFileError(OSError):
-    """The file on disk is no longer what was read; nothing was written."""
+_TEMPORARY = ".opscan-tmp"
 
 
-def write_atomically(path: Path, source: Source, new_text: str) -> None:
-    """Write `new_text` in place of `source`, with the BOM and the line ends it had.
+def write_atomically(path: Path, source: Source, new_text: str | Iterable[str]) -> None:
+    """Write `new_text`, whole or in pieces, in place of `source`, with the BOM and the line ends it had.
 
     A symbolic link stays, its target is replaced; mode and, where allowed, owner are kept. Raises StaleFileError where
     the file has changed since it was read, another OSError where it cannot be written; the file is then untouched.
+    Several processes may write in one folder: each looks again, and replaces, while the others wait.
     """
-    check_replaceable(path, source)
     target = Path(os.path.realpath(path))
-    name = _written_beside(target, _encoded(source, new_text), target)
-    _or_remove(name, lambda: os.replace(name, target))
+    pieces = (new_text,) if isinstance(new_text, str) else new_text
+    with _alone_in(target.parent):
+        check_replaceable(path, source)
+        name = _written_beside(target, _encoded_pieces(source, pieces), target)
+        _or_remove(name, lambda: os.replace(name, target))
     _sync_folder(target.parent)
 
 
@@ -35,16 +48,17 @@ def create_atomically(path: Path, source: Source, like: Path) -> None:
 
     Raises FileExistsError where the path is taken, another OSError where it cannot be written.
     """
-    check_absent(path)
-    name = _written_beside(path, _encoded(source, source.text), Path(os.path.realpath(like)))
-    _or_remove(name, lambda: _link(name, path))
+    with _alone_in(path.parent):
+        check_absent(path)
+        name = _written_beside(path, _encoded_pieces(source, source.pieces()), Path(os.path.realpath(like)))
+        _or_remove(name, lambda: _link(name, path))
     _sync_folder(path.parent)
 
 
 def check_replaceable(path: Path, source: Source) -> None:
     """Raise what `write_atomically` would raise before it writes anything."""
     target = Path(os.path.realpath(path))
-    if target.read_bytes() != _encoded(source, source.text):
+    if _is_stale(target, source):
         raise StaleFileError(f"{path} has changed since it was read; nothing was written, run again")
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, f"{path} is read-only; nothing was written")
@@ -66,18 +80,19 @@ def is_current(source: Source) -> bool:
         return False
 
 
-def _written_beside(target: Path, data: bytes, like: Path) -> str:
+def _written_beside(target: Path, data: Iterable[bytes], like: Path) -> str:
     """The name of a temporary file in the folder of `target` that holds `data`, safe on disk."""
     import tempfile
 
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", suffix=_TEMPORARY, dir=target.parent)
     with os.fdopen(handle, "wb") as file:
         _or_remove(name, lambda: _fill(file, data, like, name))
     return name
 
 
-def _fill(file: IO[bytes], data: bytes, like: Path, name: str) -> None:
-    file.write(data)
+def _fill(file: IO[bytes], data: Iterable[bytes], like: Path, name: str) -> None:
+    for piece in data:
+        file.write(piece)
     file.flush()
     os.fsync(file.fileno())
     _copy_ownership(like, name)
@@ -112,6 +127,49 @@ def with_bom(source: Source, text: str) -> str:
 
 def _encoded(source: Source, text: str) -> bytes:
     return (BOM if source.bom else b"") + text.encode("utf-8")
+
+
+def _encoded_pieces(source: Source, pieces: Iterable[str]) -> Iterator[bytes]:
+    yield BOM if source.bom else b""
+    for piece in pieces:
+        yield piece.encode("utf-8")
+
+
+def _is_stale(target: Path, source: Source) -> bool:
+    if isinstance(source, StoredSource):
+        return signature_of(target.stat()) != source.signature
+    return target.read_bytes() != _encoded(source, source.text)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run has left in a folder. Nothing is removed where a run may still need it."""
+    with contextlib.suppress(OSError), _alone_in(folder) as alone:
+        for name in os.listdir(folder) if alone else ():
+            if name.startswith(".") and name.endswith(_TEMPORARY):
+                os.unlink(folder / name)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[bool]:
+    """Wait until no other process writes in the folder; False where the file system knows no such locks.
+
+    The lock is on the folder itself, so it leaves nothing behind, and it ends with the process that holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        alone = True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:
+            alone = False
+        yield alone
+    finally:
+        os.close(handle)
 
 
 def _copy_ownership(target: Path, name: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from opscan.editing.meaning import Meaning, Unreadable, check_intended, read_meaning
 from opscan.model import Edit, KeyPath, Source
+from opscan.reading.passages import Passage
+from opscan.reading.stored import StoredSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +23,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The new text, with the edits that are in it and those that are not."""
+    """A text with the edits that are in it and those that are not."""
 
-    text: str
+    source: Source
     applied: tuple[Edit, ...] = ()
     refused: tuple[Refusal, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All of the new text."""
+        return "".join(self.pieces())
+
+    def pieces(self) -> Iterator[str]:
+        """The new text from start to end, as it comes: a large file is not held in memory."""
+        return splice_pieces(self.source.pieces(), self.applied)
 
 
 def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
@@ -33,28 +45,78 @@ def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
     Each edit's offsets are those of `source.text`. The new text is read again, and only the values that the edits name
     may differ; an edit for which that does not hold is refused.
     """
+    if isinstance(source, StoredSource):
+        return _apply_by_element(source, edits)
     fitting, refused = _without_overlaps(source.text, edits)
     if not fitting:
-        return Edited(source.text, (), tuple(refused))
+        return Edited(source, (), tuple(refused))
     try:
         before = read_meaning(source)
     except Unreadable as error:
         reason = f"the file cannot be read: {error}"
-        return Edited(source.text, (), (*refused, *(Refusal(edit, reason) for edit in fitting)))
+        return Edited(source, (), (*refused, *(Refusal(edit, reason) for edit in fitting)))
     settling = _Settling(source, before)
     settling.settle(fitting)
     applied = tuple(settling.accepted)
-    return Edited(splice(source.text, applied), applied, (*refused, *settling.refused))
+    return Edited(source, applied, (*refused, *settling.refused))
+
+
+def _apply_by_element(source: StoredSource, edits: Sequence[Edit]) -> Edited:
+    """As `apply_edits`, in a JSON list that is too large to be read twice: each element is verified by itself.
+
+    The reader has found the elements, and a list means what its elements mean, one by one.
+    """
+    refused = [Refusal(edit, "the file is too large for this edit to be verified") for edit in edits if not edit.within]
+    by_element: dict[tuple[int, int], list[Edit]] = {}
+    for edit in edits:
+        if edit.within:
+            by_element.setdefault(edit.within, []).append(edit)
+    applied: list[Edit] = []
+    passage = Passage(source.pieces())
+    last = 0
+    for (start, end), own in sorted(by_element.items()):
+        if start < last:
+            refused += [Refusal(edit, "the edit overlaps an earlier one") for edit in own]
+            continue
+        last = end
+        try:
+            passage.go(start)
+            element = Source(source.path, passage.text_to(end))
+        except OSError as problem:
+            return Edited(source, (), tuple(Refusal(edit, str(problem)) for edit in edits))
+        moved = [_moved(edit, -start, edit.where[1:]) for edit in own]
+        edited = apply_edits(element, moved)
+        original = dict(zip(map(id, moved), own, strict=True))
+        applied += [original[id(edit)] for edit in edited.applied]
+        refused += [Refusal(original[id(refusal.edit)], refusal.reason) for refusal in edited.refused]
+    return Edited(source, tuple(applied), tuple(refused))
+
+
+def _moved(edit: Edit, by: int, where: KeyPath) -> Edit:
+    return Edit(edit.start + by, edit.end + by, edit.text, where, edit.value)
 
 
 def splice(text: str, edits: Sequence[Edit]) -> str:
     """The text with all edits in it; they must not overlap."""
-    pieces: list[str] = []
-    last = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        pieces += (text[last : edit.start], edit.text)
-        last = edit.end
-    return "".join(pieces) + text[last:]
+    return "".join(splice_pieces((text,), edits))
+
+
+def splice_pieces(pieces: Iterable[str], edits: Sequence[Edit]) -> Iterator[str]:
+    """As `splice`, for a text that comes in pieces."""
+    pending = deque(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    base, kept = 0, 0
+    for piece in pieces:
+        end = base + len(piece)
+        while pending and pending[0].start < end:
+            edit = pending.popleft()
+            yield piece[max(kept - base, 0) : edit.start - base]
+            yield edit.text
+            kept = edit.end
+        if kept < end:
+            yield piece[max(kept - base, 0) :]
+        base = end
+    for edit in pending:
+        yield edit.text
 
 
 class _Settling:

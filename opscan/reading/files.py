@@ -14,6 +14,7 @@ from opscan.reading.plugins import meant_as_plugin, read_plugin
 from opscan.reading.positions import span_at
 from opscan.reading.scripts import read_script
 from opscan.reading.specs import is_design, read_spec
+from opscan.reading.stored import LARGE, stored_source
 from opscan.reading.texts import decode, decode_python, load_bytes
 from opscan.reading.values import read_tree
 
@@ -35,6 +36,8 @@ def read_file(path: Path, shown: str | None = None) -> ReadFile:
     """
     label = shown if shown is not None else str(path)
     suffix = path.suffix.lower()
+    if suffix == ".json" and (large := _read_large_json(path)) is not None:
+        return large
     data = load_bytes(path, label)
     if isinstance(data, Fault):
         return _unread(path, _MEANT.get(suffix, "other"), data)
@@ -125,9 +128,21 @@ def _is_meant(text: str) -> bool:
     return _DESIGN_KEY.search(text) is not None or _NODES_KEY.search(text) is not None
 
 
+def _read_large_json(path: Path) -> ReadFile | None:
+    """A JSON file that is read in pieces; None for a small one, and where the whole must tell what is wrong."""
+    try:
+        if not path.is_file() or path.stat().st_size < LARGE:
+            return None
+        return _read_cases(stored_source(path))
+    except (OSError, ValueError):
+        return None
+
+
 def _read_json(source: Source) -> ReadFile:
-    if not source.text.strip():
-        return _empty(source, "cases")
+    return _read_cases(source) if source.text.strip() else _empty(source, "cases")
+
+
+def _read_cases(source: Source) -> ReadFile:
     cases = read_cases(source)
     if isinstance(cases, CaseFile):
         return cases

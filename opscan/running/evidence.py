@@ -10,7 +10,7 @@ from typing import Any
 
 from opscan.config import Settings
 from opscan.model import Case, Evidence, Fault, Plugin, Spec, Unread
-from opscan.reading.cases import case_from
+from opscan.reading.case_values import case_from
 from opscan.reading.values import Tree, read_tree
 from opscan.running.apart import run_apart
 from opscan.running.messages import Bounds, Generation, Trouble

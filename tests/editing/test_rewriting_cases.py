@@ -42,20 +42,20 @@ def test_acc_of_one_case(tmp_path: Path, case: str, value: Any, after: str) -> N
     other = '{"id": 0, "name": "a", "standard": {"acc": "keep"}, "inputs": []}'
     text = f'[{other},\r\n {{"id": 1, "name": "a", {case}, {INPUT}}}]\n'
     read = case_file(tmp_path, text)
-    edit = replace_case_acc(read, 1, value, locate(read, [1])[1])
+    edit = replace_case_acc(1, value, locate(read, [1])[1])
     assert isinstance(edit, Edit)
     edited = apply_edits(read.source, [edit])
     assert edited.refused == ()
     assert edited.text == text.replace(case, after)
     again = case_file(tmp_path, edited.text)
     assert again.cases[1].acc == value
-    assert replace_case_acc(again, 1, value, locate(again, [1])[1]) == "the case already says this"
+    assert replace_case_acc(1, value, locate(again, [1])[1]) == "the case already says this"
 
 
 def test_a_case_without_standard_gets_one(tmp_path: Path) -> None:
     text = json.dumps([{"id": 0, "name": "a", "inputs": []}], indent=4)
     read = case_file(tmp_path, text)
-    edit = replace_case_acc(read, 0, "equal", locate(read, [0])[0])
+    edit = replace_case_acc(0, "equal", locate(read, [0])[0])
     assert isinstance(edit, Edit)
     edited = apply_edits(read.source, [edit])
     assert edited.text == text.replace('"id"', '"standard": {"acc": "equal"},\n        "id"')
@@ -65,7 +65,7 @@ def test_hundreds_of_cases_at_once(tmp_path: Path) -> None:
     cases = [{"id": n, "name": "a", "standard": {"acc": "equal"}, "inputs": []} for n in range(400)]
     read = case_file(tmp_path, json.dumps(cases, indent=1))
     spans = locate(read, range(0, 400, 2))
-    edits = [replace_case_acc(read, n, MIX, spans[n]) for n in spans]
+    edits = [replace_case_acc(n, MIX, spans[n]) for n in spans]
     edited = apply_edits(read.source, [edit for edit in edits if isinstance(edit, Edit)])
     assert len(edited.applied) == 200
     for n in spans:

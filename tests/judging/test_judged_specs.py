@@ -175,16 +175,23 @@ def test_where_no_named_standard_is_adequate_thresholds_are_derived() -> None:
 
 
 def test_cases_are_judged_one_by_one() -> None:
-    given = (CaseInput("input", "tensor", "fp32", (8,), [-5, 5]),)
-    cases = tuple(Case(index, index, "torch.x", given, "equal") for index in range(3))
-    answers = [tensor(BROADCAST, extent=64), tensor(COPY), tensor(BROADCAST, extent=4)]
+    shapes = [(64,), (1,), (4,), (64,)]
+    given = [(CaseInput("input", "tensor", "fp32", shape, [-5, 5]),) for shape in shapes]
+    cases = tuple(Case(index, index, "torch.x", inputs, "equal") for index, inputs in enumerate([*given, given[0]]))
+    answers = {(64,): tensor(BROADCAST, extent=64), (1,): tensor(COPY), (4,): tensor(BROADCAST, extent=4)}
+    asked: list[int] = []
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), cases)
-    result = judge_case_file(
-        case_file, "all_x.json", ("accuracy",), lambda case: Classification((answers[case.index],), "golden"), JUDGE
-    )
-    assert result.report.verdicts == {"too-strict": 2, "ok": 1}
-    assert [problem.indices for problem in result.problems] == [(0, 2)]
-    assert result.problems[0].finding.count == 2
+
+    def classify(cases: Sequence[Case]) -> list[Classification]:
+        asked.extend(case.index for case in cases)
+        return [Classification((answers[case.inputs[0].shape or ()],), "golden") for case in cases]
+
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), classify, JUDGE)
+    assert result.report.verdicts == {"too-strict": 4, "ok": 1}
+    assert [problem.indices for problem in result.problems] == [(0, 2, 3, 4)]
+    assert result.problems[0].finding.count == 4
+    assert result.report.tensors[0].cases == {"broadcast-reduced": 4, "select-only": 1}
+    assert asked == [0, 1, 2, 3]  # the last case shares all but its number with the first
 
 
 def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
@@ -194,7 +201,7 @@ def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
 
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case(0, 5.0), case(1, 1e-6)))
     known = Classification((tensor(SUM, extent=64),), "golden")
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda _: known, JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
     assert result.report.verdicts == {"ok": 1, "too-loose": 1}
     assert [(p.finding.name, p.indices) for p in result.problems] == [("standard-vacuous", (1,))]
     assert result.report.recommended == {"fp32": "derived"}
@@ -206,7 +213,7 @@ def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:
     case = Case(0, 0, "torch.x", (given,), "equal")
     known = Classification((tensor(SUM, extent=64),), "golden")
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case,))
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda _: known, JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
     assert list(result.report.recommended or {}) == ["hf32"]
     assert all(key.startswith("hf32") for key in result.report.expression["mixed_tolerance_bm"])
 

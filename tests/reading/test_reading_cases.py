@@ -93,7 +93,7 @@ def test_a_case_of_wrong_types_is_left_out_with_its_place(tmp_path: Path, change
     assert [case.index for case in read.cases] == [0, 2]
     (fault,) = read.faults
     assert fault.rule == "wrong-type"
-    assert fault.message.startswith("case 1 is left out")
+    assert fault.message.startswith("this case is left out")
     assert words in fault.message
     assert fault.span is not None
     assert json.loads(text[fault.span.start : fault.span.end])["id"] == 1
@@ -104,7 +104,7 @@ def test_duplicates(tmp_path: Path) -> None:
     read = cases_of(tmp_path, text)
     assert [case.api for case in read.cases] == ["b", "pytorch"]
     assert [fault.rule for fault in read.faults] == ["duplicate-key", "duplicate-key"]
-    assert "name and id of case 0" in read.faults[0].message
+    assert "name and id of another one" in read.faults[0].message
     span = read.faults[1].span
     assert span is not None
     assert text[span.start : span.end] == '"api"'

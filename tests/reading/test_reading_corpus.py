@@ -55,7 +55,7 @@ def test_cases() -> None:
         spans = locate(read, [0, last])
         text = read.source.text
         assert json.loads(text[spans[last].case.start : spans[last].case.end]) == entries[last]
-        edit = replace_case_acc(read, last, {"opscan": {"t": 1e-4}}, spans[last])
+        edit = replace_case_acc(last, {"opscan": {"t": 1e-4}}, spans[last])
         assert isinstance(edit, Edit)
         assert apply_edits(read.source, [edit]).applied == (edit,)
     assert total > 5000

@@ -1,0 +1,94 @@
+"""What is said of the cases of a case file: which case decides, and in which words."""
+
+from __future__ import annotations
+
+from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text, wrong_text
+from opscan.judging.safety import draws_nan, is_unsure
+from opscan.judging.tensors import fold
+from opscan.judging.units import Unit, lets_through
+from opscan.judging.verdicts import read_values
+from opscan.model import NumericClass
+
+RULES = {
+    "too-strict": "standard-too-strict",
+    "too-loose": "standard-too-loose",
+    "ambiguous": "ambiguous-default",
+    "invalid": "unknown-comparator",
+}
+
+
+def status_of(unit: Unit) -> str:
+    """A case whose comparator does not exist cannot run, whatever its tensors are."""
+    crash = any(v.effective.crash for case in unit.verdicts for v in case.tensors)
+    return "invalid" if crash else unit.status
+
+
+def rule_of(unit: Unit, status: str) -> str:
+    decisive = [v for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if one == status]
+    if status == "too-strict" and not any(v.mendable for v in decisive):
+        return "no-threshold-row"
+    if any(lets_through(v, unit.recommendation) for v in decisive):
+        return "standard-vacuous"
+    if status == "too-loose" and all(v.effective.name == "quantised" for v in decisive):
+        return "int8-step"
+    inadequate = status == "too-strict" and not all(v.exact for v in decisive)
+    return "standard-inadequate" if inadequate else RULES[status]
+
+
+def is_safe(unit: Unit) -> bool:
+    verdict = unit.verdicts[0]
+    golden = verdict.classification.basis in ("golden", "plugin")
+    known = unit.recommendation.registered and not any(is_unsure(v) for v in verdict.tensors)
+    writable = unit.recommendation.expression is not None and unit.recommendation.adequate
+    drawn = read_values(verdict.classification)
+    return golden and known and writable and not drawn and not draws_nan(verdict.case)
+
+
+def is_writable(unit: Unit) -> bool:
+    return unit.recommendation.expression is not None and unit.recommendation.adequate
+
+
+def message(rule: str, first: Unit, largest: Unit) -> str:
+    """Of cases that have one problem: the first of them, and the one that adds up most."""
+    acc = acc_text(first.verdicts[0].case.acc)
+    crash = next((v.effective.crash for v in first.verdicts[0].tensors if v.effective.crash), "")
+    if crash:
+        return f"{acc} will not run: {crash}"
+    worst_status = first.status
+    words = first_words(largest, worst_status)
+    advice = recommendation_text(largest.recommendation)
+    if rule == "standard-too-loose":
+        return f"{acc} passes wrong kernels: {words}, so bits must agree; write `equal`"
+    if rule == "int8-step":
+        return f"{acc} lets int8 differ by 1: {words}, so bits must agree; write `equal`"
+    if rule == "standard-vacuous":
+        return f"{acc} passes even {wrong_text([largest])}: {words}; {advice}"
+    if rule == "ambiguous-default":
+        return f"{acc} means another comparator in another ATK version: {words}; {advice}"
+    if rule == "no-threshold-row":
+        dtype = largest.verdicts[0].tensors[-1].tensor.dtype
+        return f"ATK compares {dtype} with torch.equal whatever the standard says, but {words}: leave this dtype out"
+    rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
+    return f"{acc} fails correct kernels{rate}: {words}; {advice}"
+
+
+def why_unknown(unit: Unit) -> str:
+    """What keeps a case from being judged: the tensor is not comparable, or the rule in effect is not known."""
+    verdicts = [v for v, status in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if status == "unknown"]
+    for verdict in verdicts:
+        if verdict.tensor.numeric_class is NumericClass.RANDOM:
+            return f"{verdict.tensor.name} draws random numbers"
+        if verdict.tensor.reason or verdict.effective.detail:
+            return verdict.tensor.reason or verdict.effective.detail
+    return "the rule in effect is not known"
+
+
+def first_words(unit: Unit, status: str) -> str:
+    """The tensor that decides the case, in words."""
+    reports = fold(unit.verdicts, unit.statuses, "cases")
+    decisive = [report for report in reports if report.status == status] or list(reports)
+    return f"{tensor_text(decisive[0])} {behaviour(decisive[0])}"
+
+
+def largest_extent(unit: Unit) -> int:
+    return max((verdict.tensor.extent for verdict in unit.verdicts[0].tensors), default=0)

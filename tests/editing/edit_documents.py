@@ -1,0 +1,255 @@
+"""Texts in every style for the property tests, and what must hold of every edit in them; no module of tests."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+from opscan.editing import Edited, apply_edits, replace_acc, replace_case_acc
+from opscan.editing.meaning import same
+from opscan.model import CaseFile, Edit, Source, Spec
+from opscan.reading import locate
+from opscan.reading.cases import read_cases
+from opscan.reading.specs import is_design, read_spec
+from opscan.reading.stored import StoredSource
+from opscan.reading.values import read_tree
+
+STANDARDS = [
+    "",
+    "standard:\n",
+    "standard: {}\n",
+    "standard: # nothing yet\n",
+    "standard:\n  acc: equal\n",
+    "standard:\n  perf: not_key # p\n",
+    "standard:\n    acc: 'equal'   # 与 CPU 逐位一致\n    perf: not_key\n",
+    'standard: {"acc": "equal", perf: not_key} # flow\n',
+    "standard: { perf: not_key }\n",
+    "standard:\n  acc:\n    single_bm:\n      type: high_performance # t\n\n  # perf\n  perf: not_key\n",
+    "standard:\n  # above\n  acc:   # behind\n      # below\n      mixed_tolerance_bm:\n         fp32_rtol: 1e-4\n",
+    "standard:\n  acc: {mixed_tolerance_bm: {fp32_rtol: 1.0e-4,\n      fp16_rtol: 0.001}} # two lines\n",
+    "standard:\n  acc: {single_bm: # why\n     {type: a}}\n",
+    "standard:\n  acc: &strict equal\n",
+    "standard: &std\n  acc: equal\nother: *std\n",
+    "base: &base {acc: default}\nstandard:\n  <<: *base\n  perf: key\n",
+    "base: &base\n  acc: default # b\nstandard: *base\n",
+    "standard:\n  acc: >-\n    equal\n  perf: key\n",
+    "standard:\n  acc: equal\n  acc: default\n",
+    "standard:\n  acc:\n  perf: key\n",
+    "standard:\n  acc: !!str equal\n",
+    "? standard\n: acc: equal\n",
+]
+WILD_STANDARDS = [
+    "standard: {<<: {acc: equal}, perf: [1, 2]}\n",
+    "standard:\n  acc:\tequal\n",
+    "standard: {perf: key,\tacc: equal}\t# tabs\n",
+    "standard:\n  acc: equal\t\n",
+    "---\nstandard: {acc: equal}\n---\n",
+    "standard:\n  ? acc\n  : equal\n",
+]
+INPUTS = [
+    "inputs:\n  - name: x # 😀\n    type: tensor\n    ranges: {valid: {values: [[1e-8, 1.0]]}}\n",
+    "# the inputs\ninputs:\n- {name: x, type: tensor, dtypes: {values: [fp32, bf16]}}\n- name: y\n  type: attr\n",
+    "inputs: [{type: scalar, name: 'a # b'}]\n",
+    "inputs:\n  - &one\n    type: tensor\n    name: null\n  - *one\n",
+]
+HEADS = ["", "# 头部注释\n", "---\n", "\n\n# a\n\n"]
+TAILS = ["", "outputs: null\n", "# the end\n", "note: |\n  a # b\n  c\n", "...\n"]
+NAMES = ["name: torch.where\n", 'name: "torch.where" # op\n', "name: torch.where\nbackward: yes\ndtype_numbers: 1e2\n"]
+VALUES: list[Any] = [
+    "equal",
+    "default",
+    "yes",
+    None,
+    {"mixed_tolerance_bm": {"fp32_rtol": 1e-4, "fp16_rtol": 2.0**-10}},
+    {"single_bm": {"type": "a: b"}},
+    {"cv_fused_double_benchmark": {}},
+]
+
+
+@st.composite
+def documents(draw: st.DrawFn, standards: Sequence[str] = STANDARDS) -> str:
+    parts = [draw(st.sampled_from(NAMES)), draw(st.sampled_from(standards)), draw(st.sampled_from(INPUTS))]
+    if draw(st.booleans()):
+        parts.reverse()
+    text = draw(st.sampled_from(HEADS)) + "".join(parts) + draw(st.sampled_from(TAILS))
+    if draw(st.booleans()):
+        text = text.rstrip("\n")
+    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n", "\r"])))
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    text = draw(documents([*STANDARDS, *WILD_STANDARDS]))
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(text)))
+        length = draw(st.integers(0, 6))
+        piece = draw(st.text("ab:-#&*!|>'\"{}[],?% \t\n\r\x85\u2028\ufeff😀0e=<~@`", max_size=4))
+        text = text[:place] + piece + text[place + length :]
+    return text
+
+
+def spec_of(text: str) -> Spec | None:
+    source = Source(Path("x.yaml"), text)
+    tree = read_tree(source)
+    return read_spec(source, tree) if not isinstance(tree, tuple) and is_design(tree.value) else None
+
+
+def comments(text: str) -> list[str]:
+    return re.findall(r"(?:^|(?<=\s))#[^\r\n]*", text)
+
+
+def check_rewrite(spec: Spec, value: Any) -> bool:
+    text = spec.source.text
+    edit = replace_acc(spec, value)
+    if isinstance(edit, str):
+        assert edit
+        return False
+    edited = apply_edits(spec.source, [edit])
+    if not edited.applied:
+        assert edited.text == text
+        return False
+    assert edited.text == text[: edit.start] + edit.text + text[edit.end :]
+    before, after = yaml.safe_load(text), yaml.safe_load(edited.text)
+    wanted = copy.copy(before)
+    wanted["standard"] = {**(before.get("standard") or {}), "acc": value}
+    assert wanted == after
+    assert same(after["standard"]["acc"], value)
+    assert sorted(comments(text)) == sorted(comments(edited.text))
+    again = spec_of(edited.text)
+    assert again is not None
+    assert isinstance(replace_acc(again, value), str)
+    return True
+
+
+def check_broken_spec(text: str, value: Any) -> None:
+    """Of a text that may be anything: no exception, and no change but where an applied edit says so."""
+    spec = spec_of(text)
+    if spec is None:
+        return
+    edit = replace_acc(spec, value)
+    edits = [fault.edit for fault in spec.faults if fault.edit] + ([edit] if isinstance(edit, Edit) else [])
+    edited = apply_edits(spec.source, edits)
+    check_only_there(text, edited)
+    if not edited.applied:
+        return
+    again = spec_of(edited.text)
+    assert again is not None
+    if isinstance(edit, Edit) and edit in edited.applied:
+        assert same(yaml.safe_load(edited.text)["standard"]["acc"], value)
+        assert isinstance(replace_acc(again, value), str)
+
+
+def check_only_there(text: str, edited: Edited) -> None:
+    rebuilt, last = [], 0
+    for applied in sorted(edited.applied, key=lambda one: (one.start, one.end)):
+        rebuilt += [text[last : applied.start], applied.text]
+        last = applied.end
+    assert edited.text == "".join(rebuilt) + text[last:]
+
+
+# -- case files ------------------------------------------------------------------------------------------------------
+
+CASE_STANDARDS = [
+    None,
+    {},
+    {"perf": "not_key"},
+    {"acc": "equal", "perf": "not_key"},
+    {"perf": "not_key", "acc": {"single_bm": {"type": "high_performance"}}},
+    {"acc": {"acc": {"standard": 1}}, "备注": '😀 {["acc": 1]}'},
+]
+MORE_KEYS = [
+    {},
+    {"standard_note": "standard"},
+    {"acl_json": '{"standard": {"acc": 1}}'},
+    {"x": {"standard": {"acc": 2}}},
+]
+PIECES = ['"', "{", "}", "[", "]", ",", ":", "\\", "NaN", "1e999", '"acc":1,', "\0", "\ufeff", ""]
+BLANKS = ["", " ", "\n", "\t", "\r\n  ", "\r"]
+
+
+class Pieced(StoredSource):
+    """A text that comes in pieces of a given length, as a large file does."""
+
+    __slots__ = ("length", "whole")
+
+    def __init__(self, text: str, length: int) -> None:
+        super().__init__(Path("all_x.json"), False, (0, 0, 0, 0))
+        object.__setattr__(self, "whole", text)
+        object.__setattr__(self, "length", length)
+
+    def pieces(self) -> Iterator[str]:
+        for start in range(0, len(self.whole), self.length):
+            yield self.whole[start : start + self.length]
+
+
+@st.composite
+def case_texts(draw: st.DrawFn) -> str:
+    entries = []
+    for number in range(draw(st.integers(1, 5))):
+        entry = {"id": number, "name": draw(st.sampled_from(["torch.add", "算子 😀"]))}
+        standard = draw(st.sampled_from(CASE_STANDARDS))
+        pairs = [("inputs", [{"name": "x", "type": "tensor", "shape": [1], "range_values": [-1e-5, 1.50]}])]
+        pairs += [("standard", standard)] if standard is not None else []
+        pairs += list(draw(st.sampled_from(MORE_KEYS)).items())
+        entries.append(entry | dict(draw(st.permutations(pairs))))
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]))
+    indent = draw(st.sampled_from([None, 0, 1, 4, "\t"]))
+    text = json.dumps(entries, indent=indent, separators=separators, ensure_ascii=draw(st.booleans()))
+    text = text.replace("1.5", "1.50").replace("\n", draw(st.sampled_from(["\n", "\r\n", "\r"])))
+    return draw(st.sampled_from(BLANKS)) + text + draw(st.sampled_from(BLANKS))
+
+
+@st.composite
+def broken_case_texts(draw: st.DrawFn) -> str:
+    text = draw(case_texts())
+    for _ in range(draw(st.integers(1, 3))):
+        place, length = draw(st.integers(0, len(text))), draw(st.integers(0, 5))
+        piece = draw(st.sampled_from(PIECES))
+        text = text[:place] + piece + text[place + length :]
+    return text
+
+
+def check_cases(text: str, value: Any, length: int) -> None:
+    """Every second case gets a standard: nothing else changes, and once is enough; in pieces as in one."""
+    read = read_cases(Source(Path("all_x.json"), text))
+    pieced = read_cases(Pieced(text, length))
+    if not isinstance(read, CaseFile) or not isinstance(pieced, CaseFile):
+        assert read == pieced
+        return
+    assert (read.cases, read.faults, read.starts) == (pieced.cases, pieced.faults, pieced.starts)
+    wanted = [case.index for case in read.cases][::2]
+    places = locate(read, wanted)
+    assert places == locate(pieced, wanted)
+    found = [replace_case_acc(index, value, places[index]) for index in wanted]
+    edits = [edit for edit in found if isinstance(edit, Edit)]
+    by_element = apply_edits(pieced.source, edits)
+    check_only_there(text, by_element)
+    edited = apply_edits(read.source, edits)
+    check_only_there(text, edited)
+    if any(fault.rule == "json-syntax" for fault in read.faults):
+        assert not edited.applied  # a text that is broken elsewhere cannot be verified as a whole
+        return
+    assert all(edit in by_element.applied for edit in edited.applied)
+    if "duplicate-key" not in {fault.rule for fault in read.faults}:
+        assert edited.applied == by_element.applied == tuple(edits)
+    before, after = json.loads(text), json.loads(edited.text)
+    for index in {edit.where[0] for edit in edited.applied}:
+        before[index]["standard"] = {**(before[index].get("standard") or {}), "acc": value}
+    assert repr(_sorted(before)) == repr(_sorted(after))
+    again = read_cases(Source(Path("all_x.json"), edited.text))
+    assert isinstance(again, CaseFile)
+    for index, place in locate(again, [edit.where[0] for edit in edited.applied]).items():
+        assert replace_case_acc(index, value, place) == "the case already says this"
+
+
+def _sorted(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _sorted(tree[key]) for key in sorted(tree)}
+    return [_sorted(item) for item in tree] if isinstance(tree, list) else tree

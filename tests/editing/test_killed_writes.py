@@ -1,0 +1,116 @@
+"""However `fix --write` ends, and however many of them run at once: each file is as it was or as it should be."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from opscan.audit import audit_paths
+from opscan.config import Settings
+from opscan.data import data_path
+from opscan.editing import remove_leftovers
+from opscan.fixing import Plan, plan_fixes, write_fixes
+
+SAMPLES = data_path("catalog", "1000")
+CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "cases"
+WHERE = "torch.where_backward"
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def catalog(folder: Path) -> Path:
+    """Specs and case files that need edits, one behind a link, one with a mode of its own."""
+    shutil.copytree(SAMPLES / "result", folder / "result")
+    for spec in sorted(SAMPLES.glob("torch.[w-z]*.yaml")) + sorted(SAMPLES.glob("*.py")):
+        shutil.copy(spec, folder / spec.name)
+    for path in sorted(CORPUS.glob("atk_aclnnA[a-d]*.json")) if CORPUS.is_dir() else ():
+        shutil.copyfile(path, folder / path.name)
+    (folder / "real").mkdir()
+    shutil.move(folder / f"{WHERE}.yaml", folder / "real" / "spec.yaml")
+    (folder / f"{WHERE}.yaml").symlink_to(folder / "real" / "spec.yaml")
+    (folder / "real" / "spec.yaml").chmod(0o640)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def restore(folder: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def start(plan: Plan) -> int:
+    """A process that writes; its exit status counts what it could not write."""
+    child = os.fork()
+    if not child:
+        problems = 99
+        try:
+            problems = len(list(write_fixes(plan)))
+        finally:
+            os._exit(problems)
+    return child
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> tuple[Path, Plan, dict[str, bytes], dict[str, bytes]]:
+    """A folder, what is to be written there, and its files before and after."""
+    folder = catalog(tmp_path)
+    before = contents(folder)
+    plan = plan_fixes(audit_paths([folder], Settings()), unsafe=True)
+    assert len(plan.changes) >= 5
+    assert list(write_fixes(plan)) == []
+    after = contents(folder)
+    assert sum(after[name] != before[name] for name in before) >= 5
+    restore(folder, before)
+    return folder, plan, before, after
+
+
+def test_killed_at_any_moment(prepared: tuple[Path, Plan, dict[str, bytes], dict[str, bytes]]) -> None:
+    folder, plan, before, after = prepared
+    begun = time.perf_counter()
+    os.waitpid(start(plan), 0)
+    whole = time.perf_counter() - begun
+    draw = random.Random(7)
+    half_done = 0
+    for _ in range(40):
+        restore(folder, before)
+        child = start(plan)
+        time.sleep(draw.random() * whole)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = contents(folder)
+        kept = {name: data for name, data in found.items() if name in before}
+        assert all(data in (before[name], after[name]) for name, data in kept.items())
+        assert set(kept) == set(before)
+        assert all(Path(name).name.startswith(".") and name.endswith(".opscan-tmp") for name in set(found) - set(kept))
+        half_done += before != kept != after
+    assert half_done  # else the moments were not random enough to try anything
+    restore(folder, before)
+    assert list(write_fixes(plan)) == []
+    assert contents(folder) == after  # with nothing left behind by those that were killed
+    assert (folder / f"{WHERE}.yaml").is_symlink()
+    assert stat.S_IMODE((folder / "real" / "spec.yaml").stat().st_mode) == 0o640
+
+
+def test_several_at_once(prepared: tuple[Path, Plan, dict[str, bytes], dict[str, bytes]]) -> None:
+    folder, plan, before, after = prepared
+    for _ in range(5):
+        restore(folder, before)
+        statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in [start(plan) for _ in range(4)]]
+        assert contents(folder) == after
+        assert sum(statuses) == 3 * len(plan.changes)  # each file is written once; the others find it changed
+
+
+def test_only_what_a_killed_run_has_left_is_removed(tmp_path: Path) -> None:
+    for name in (".x.json.k2j4h1.opscan-tmp", ".x.json.tmp", "x.opscan-tmp", ".gitignore"):
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".gitignore", ".x.json.tmp", "x.opscan-tmp"]
