@@ -84,9 +84,9 @@ def test_audit_and_fix(repository: Path) -> None:
 
 
 def test_what_needs_torch_does_not_pass_silently(repository: Path) -> None:
-    spec = repository / "torch.tanh.yaml"
+    spec = repository / "torch.unique.yaml"
     tensor = "- {name: input, type: tensor, dtypes: {values: [fp32]}}"
-    spec.write_text(f"name: torch.tanh\nstandard: {{acc: equal}}\ninputs:\n{tensor}\n")
+    spec.write_text(f"name: torch.unique\nstandard: {{acc: equal}}\ninputs:\n{tensor}\n")
     git(repository, "add", "-A")
     audit = run_hook(repository, "opscan-audit")
     assert audit.returncode == 1, audit.stdout

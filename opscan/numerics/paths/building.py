@@ -125,8 +125,22 @@ def prune(checks: Checks) -> int:
         for form in {form for form, _ in wrong} & set(forms):
             del forms[form]
             taken += 1
-        write_json(file, forms)
+        if forms:
+            write_json(file, forms)
+        else:
+            _withdraw(known.file)
     return taken
+
+
+def _withdraw(file: str) -> None:
+    """Take an operator that has no form left out of the index; its names and parameters stay known."""
+    path = paths_folder() / "index.json"
+    index = json.loads(path.read_text(encoding="utf-8"))
+    for entry in index["names"].values():
+        if entry.get("file") == file:
+            del entry["file"]
+    write_json(path, index)
+    (paths_folder() / f"{file}.json").unlink(missing_ok=True)
 
 
 def _result_file(work: Path, name: str) -> Path:
