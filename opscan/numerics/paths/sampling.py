@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -151,10 +150,3 @@ def _with_numbers(binding: Binding, random: Random) -> Binding:
         return value
 
     return Binding(tuple(map(change, binding.args)), {k: change(v) for k, v in binding.kwargs.items()})
-
-
-def varied(seeds: list[Binding], random: Random) -> Iterator[Binding]:
-    """Calls without end: the seeds first, then calls near them."""
-    yield from seeds
-    while seeds:
-        yield vary(random.choice(seeds), random)

@@ -246,11 +246,6 @@ def _plus(*terms: Term) -> Number:
     return lambda call: sum([part(call) for part in parts])
 
 
-def _largest(*terms: Term) -> Number:
-    parts = [number(term) for term in terms]
-    return lambda call: max([part(call) for part in parts])
-
-
 def _windows(size: Term, kernel: Term, stride: Term, padding: Term, dilation: Term, up: bool) -> Number:
     """How many windows fit on an axis; with `up` the last may hang over its end."""
     n, k, s, p, d = map(number, (size, kernel, stride, padding, dilation))
@@ -349,7 +344,6 @@ _NUMBERS: dict[str, Callable[..., Number]] = {
     "per": _per,
     "times": _times,
     "plus": _plus,
-    "largest": _largest,
     "windows": _windows,
     "unwound": _unwound,
     "overlap": _overlap,
