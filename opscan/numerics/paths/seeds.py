@@ -8,7 +8,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -71,7 +71,7 @@ def seeds(name: str, parameters: Sequence[str]) -> Iterator[Binding]:
             continue
         for sample in _samples(entry, dtype):
             try:
-                yield _binding(sample, parameters)
+                yield described_call((sample.input, *sample.args), sample.kwargs, parameters)
             except NotPlain:
                 continue
 
@@ -107,7 +107,8 @@ def _samples(entry: Any, dtype: torch.dtype) -> list[Any]:
     return found[::step]
 
 
-def _binding(sample: Any, parameters: Sequence[str]) -> Binding:
+def described_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[str]) -> Binding:
+    """A call on real tensors as one on described ones. Raises NotPlain for arguments that no spec can give."""
     places = itertools.count()
 
     def described(value: Any, label: str) -> Any:
@@ -125,8 +126,8 @@ def _binding(sample: Any, parameters: Sequence[str]) -> Binding:
             return value
         raise NotPlain
 
-    args = [
+    given = [
         described(value, parameters[place] if place < len(parameters) else f"#{place}")
-        for place, value in enumerate((sample.input, *sample.args))
+        for place, value in enumerate(args)
     ]
-    return Binding(tuple(args), {name: described(value, name) for name, value in sample.kwargs.items()})
+    return Binding(tuple(given), {name: described(value, name) for name, value in kwargs.items()})

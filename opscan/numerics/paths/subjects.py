@@ -13,7 +13,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import contextlib
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.numerics import names as described_names
-from opscan.numerics.binding import Binding, Dtype, TensorArgument, Unbindable, bind
+from opscan.numerics.binding import Binding, Unbindable, bind
 from opscan.numerics.described import bind_described
 from opscan.numerics.foretelling import path_name, subject_name
 from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.paths import seeds
 from opscan.numerics.paths.sampling import as_derived, without_gradients
-from opscan.numerics.paths.seeds import NotPlain
+from opscan.numerics.paths.seeds import NotPlain, described_call
 
 _PER_OVERLOAD = 40
 _PER_ENTRY = 4
@@ -137,34 +137,9 @@ class _Harvest(TorchDispatchMode):  # type: ignore[misc]
             kept = self.calls.setdefault(f"torch.ops.aten.{overload}", [])
             if len(kept) < _PER_OVERLOAD:
                 with contextlib.suppress(NotPlain):
-                    kept.append(_described_call(func, args, kwargs or {}))
+                    names = [argument.name for argument in func._schema.arguments]
+                    kept.append(described_call(args, kwargs or {}, names))
         return func(*args, **(kwargs or {}))
-
-
-def _described_call(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Binding:
-    names = [argument.name for argument in func._schema.arguments]
-    places = itertools.count()
-
-    def described(value: Any, label: str) -> Any:
-        if isinstance(value, torch.Tensor):
-            if value.layout != torch.strided:
-                raise NotPlain
-            dtype = value.dtype
-            differentiable = dtype.is_floating_point or dtype.is_complex
-            name = str(dtype).removeprefix("torch.")
-            return TensorArgument(name, tuple(value.shape), differentiable, label, next(places))
-        if isinstance(value, torch.dtype):
-            return Dtype(str(value).removeprefix("torch."))
-        if isinstance(value, (list, tuple)):
-            return [described(item, f"{label}[{place}]") for place, item in enumerate(value)]
-        if value is None or type(value) in (bool, int, float, str):
-            return value
-        raise NotPlain
-
-    return Binding(
-        tuple(described(value, name) for value, name in zip(args, names, strict=False)),
-        {name: described(value, name) for name, value in kwargs.items()},
-    )
 
 
 def _spec_calls(folders: Sequence[Path]) -> dict[str, list[Binding]]:
