@@ -16,6 +16,7 @@ from opscan.model import Case, Classification, Finding
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
+    from opscan.numerics import Limits
     from opscan.numerics.names import Origin
 
 
@@ -190,15 +191,35 @@ def run_explain(
     limits = Limits(1, settings.trace_seconds, settings.trace_mebibytes)
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    known = Classifier(limits=limits).classify_many([Question(one) for one in patterns or [case]])
     name, chosen = case.name or "", form or "full"
     if patterns:
+        known = Classifier(limits=limits).classify_many([Question(one) for one in patterns])
         answers = list(zip(patterns, known, strict=True))
         _put(render_patterns(answers, name, chosen, color=terminal, width=width), output)
-    else:
-        origin = _origin(known[0], name)
-        _put(render_explanation(known[0], name, chosen, color=terminal, width=width, origin=origin), output)
-    return int(not known[0].tensors)
+        return int(not known[0].tensors)
+    answer = _answer(case, limits)
+    origin = _origin(answer, name)
+    _put(render_explanation(answer, name, chosen, color=terminal, width=width, origin=origin), output)
+    return int(not answer.tensors)
+
+
+def _answer(case: Case, limits: Limits) -> Classification:
+    """The classes of the call as it is written, else as its operator takes it; what was given up is the reason."""
+    from importlib.util import find_spec
+
+    from opscan.explaining import other_readings
+    from opscan.numerics import Classifier
+
+    # the steps that are shown should be those of this very call
+    classifier = Classifier(limits=limits, only_traces=find_spec("torch") is not None)
+    answer = classifier.classify(case)
+    if answer.tensors or not answer.mismatch:
+        return answer
+    for reading, given_up in other_readings(case):
+        other = classifier.classify(reading)
+        if other.tensors:
+            return replace(other, reason=f"{given_up}: {answer.reason}")
+    return answer
 
 
 def _origin(known: Classification, name: str) -> Origin | None:

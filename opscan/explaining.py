@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,16 @@ def case_of(operator: str, inputs: Sequence[str], values: Sequence[str] = (), *,
         tensor_input=receiver,
         method_inputs=rest if method else (),
     )
+
+
+def other_readings(case: Case) -> Iterator[tuple[Case, str]]:
+    """The call with its inputs by position, then without gradients, then both, and what each gives up."""
+    placed = replace(case, inputs=tuple(replace(given, name=None) for given in case.inputs))
+    by_position = "the operator takes these inputs by position only"
+    yield placed, by_position
+    if case.backward:
+        yield replace(case, backward=False), "there are no gradients"
+        yield replace(placed, backward=False), f"{by_position}, and there are no gradients"
 
 
 def broadcast_patterns(case: Case) -> list[Case]:

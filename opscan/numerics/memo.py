@@ -17,13 +17,14 @@ class Classifier:
     """Remembers every answer: generated cases repeat their patterns, and so do runs. Close it to keep them.
 
     `limits`: trace in processes of their own, within these; without it tracing happens here, unlimited.
+    `only_traces`: ask no path, whose classes hold for every call but whose steps are those of a similar one.
     """
 
-    def __init__(self, store: Store | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, store: Store | None = None, limits: Limits | None = None, *, only_traces: bool = False) -> None:
         self._known: dict[str, Classification] = {}
         self._store = store
         self._limits = limits
-        self._only_traces = os.environ.get("OPSCAN_PATHS") == "off"
+        self._only_traces = only_traces or os.environ.get("OPSCAN_PATHS") == "off"
         self.missing = ""
         """Why nothing can be traced, once a case has asked for it."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Classification, TensorClass, TensorReport
+from opscan.model import Classification, NumericClass, TensorClass, TensorReport
 from opscan.reporting import Look
 from opscan.reporting.json_format import dumps, tensor_object
 from opscan.reporting.palette import faint, paint, sign, strong
@@ -24,12 +24,17 @@ def write(classification: Classification, operator: str, format: str, look: Look
     tell = _TELLERS[format]
     lines = [_title(classification, operator, look), *_origin_lines(origin, format, look)]
     if classification.reason or not classification.tensors:
-        told = "The operator refuses these inputs: " if classification.mismatch else "Not known: "
-        told = told if classification.mismatch or not classification.tensors else ""
-        lines += wrap(told + (classification.reason or "no reason given"), look.width)
+        lines += wrap(_opening(classification) + (classification.reason or "no reason given"), look.width)
     for tensor in classification.tensors:
         lines += ["", *tell(tensor, look)]
     return "\n".join(lines) + "\n"
+
+
+def _opening(classification: Classification) -> str:
+    """What a reason answers, where it does not say that itself."""
+    if classification.tensors or " refuses these inputs: " in classification.reason:
+        return ""
+    return "The operator refuses these inputs: " if classification.mismatch else "Not known: "
 
 
 def explanation_object(classification: Classification, operator: str, origin: Origin | None = None) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def _concise(tensor: TensorClass, look: Look) -> list[str]:
     lines += wrap(f"{subject(tensor.name, tensor.role, tensor.input)} {what_happens(tensor)}", look.width, "  ")
     if tensor.correctly_rounded:
         lines.append("  correctly rounded: equal across IEEE devices all the same")
-    if tensor.products:
+    if tensor.products and tensor.numeric_class in _SUMS:
         lines.append("  the addends are products or other rounded values, not copies")
     if tensor.depends_on:
         told = listed([DECIDERS.get(word, word) for word in tensor.depends_on])
@@ -116,4 +121,5 @@ def _full(tensor: TensorClass, look: Look) -> list[str]:
     return [lines[0], *told, *lines[1:]]
 
 
+_SUMS = (NumericClass.BROADCAST_REDUCED, NumericClass.ACCUMULATED)
 _TELLERS: Mapping[str, Callable[[TensorClass, Look], list[str]]] = {"concise": _concise, "full": _full}

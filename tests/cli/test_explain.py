@@ -73,3 +73,30 @@ def test_unknown_operators_say_why_and_end_with_1() -> None:
     result = CliRunner().invoke(cli, ["explain", "torch.load", "--input", "f=x"], standalone_mode=False)
     assert (result.return_value, result.exception) == (1, None)
     assert "is not an operator" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given_up", "told"),
+    [
+        (
+            ["torch.einsum", "--input", "equation=ij,jk->ik", "--input", "operands=[fp32[2,3],fp32[3,4]]"],
+            "by position only",
+            {"output:0": "accumulated", "grad:operands[0]": "accumulated", "grad:operands[1]": "accumulated"},
+        ),
+        (["torch.bincount", "--input", "input=int64[8]", "--input", "weights=fp32[8]"], "there are no gradients", {
+            "output:0": "accumulated"}),
+    ],
+)  # fmt: skip
+def test_what_the_operator_does_not_take_is_given_up_and_said(
+    arguments: list[str], given_up: str, told: dict[str, str]
+) -> None:
+    answer = explain(*arguments)
+    assert classes(answer) == told
+    assert given_up in answer["reason"]
+
+
+def test_the_steps_are_those_of_this_call() -> None:
+    answer = explain("torch.maximum", "--input", "input=fp32[8,8]", "--input", "other=fp32[1,8]")
+    steps = {tensor["name"]: tensor["path"] for tensor in answer["tensors"]}
+    assert "aten.sum.dim_IntList" in steps["grad:other"]
+    assert not [step for step in steps["grad:input"] if ".sum." in step]
