@@ -141,7 +141,9 @@ def _syntax_fault(source: Source, error: BrokenError) -> Fault:
     span = span_in(source.pieces(), error.offset)
     if not error.syntax:
         return Fault("json-syntax", f"not readable: {error.reason}", span)
-    reason = f"{error.reason[0].lower()}{error.reason[1:]}"
+    # the decoder's own words end where its position would follow
+    reason = error.reason.removesuffix(" at").removesuffix(" starting")
+    reason = f"{reason[0].lower()}{reason[1:]}"
     if error.cut:
         return Fault("json-syntax", f"the file is cut off: {reason}; the cases before it are read", span)
     return Fault("json-syntax", f"not JSON: {reason}", span)
