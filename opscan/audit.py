@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opscan import reading
 from opscan.config import Settings
+from opscan.dataclass import dataclass
 from opscan.judging import Judge, find, from_faults, profiles, rulebook
 from opscan.judging.consistency import unequal_standards
 from opscan.judging.rules import own_rules, rule_id, rule_names

@@ -7,9 +7,9 @@ local, so a walk that finds the next common stretch is enough, and linear.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from opscan.dataclass import dataclass
 from opscan.editing.files import with_bom
 from opscan.editing.splicing import Edited
 from opscan.reading.stored import StoredSource

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.model import Edit, Fault, KeyPath, Source
 from opscan.reading.trees import FAST_LOADER, Composed, compose_pure
 from opscan.reading.values import place_values

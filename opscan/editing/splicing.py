@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from opscan.dataclass import dataclass
 from opscan.editing.meaning import Meaning, Unreadable, check_intended, read_meaning
 from opscan.model import Edit, KeyPath, Source
 from opscan.reading.passages import Passage

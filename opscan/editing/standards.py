@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from opscan.dataclass import dataclass
 from opscan.editing.meaning import same
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 from opscan.model import Edit, KeyPath, Spec

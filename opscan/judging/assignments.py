@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.floating import PARTS, part_of
 from opscan.judging.standards import DTYPES, Standards, load_standards, writable

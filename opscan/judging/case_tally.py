@@ -6,9 +6,10 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find

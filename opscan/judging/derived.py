@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule, allowed_failures

@@ -7,10 +7,11 @@ only the first key of a mapping counts, some keywords have no effect, and some d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.floating import PARTS, part_of
 from opscan.judging.pass_rules import Rule
 from opscan.judging.standards import Atk, Standards, did_you_mean, load_standards

@@ -13,9 +13,9 @@ Unless an order is given, the kernel takes the worst that is still legitimate, a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
+from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
 from opscan.judging.orders import lanes, nodes_of, torch_cpu, worst
 

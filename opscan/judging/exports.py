@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.standards import DTYPES, load_standards
 from opscan.judging.standards_file import Document, Place, read_document

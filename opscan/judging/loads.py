@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.adequacy import failure_probability
 from opscan.judging.error_model import Addends, Drift, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of

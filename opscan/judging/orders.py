@@ -8,8 +8,9 @@ addends that meet in each node is all that the error model needs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
+
+from opscan.dataclass import dataclass
 
 LONGEST_SINGLE_CHAIN = 4096
 LONGEST_LANE_CHAIN = 8192

@@ -7,9 +7,9 @@ of asserted: adequacy predicts what `passes` decides.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, part_of
 
 if TYPE_CHECKING:

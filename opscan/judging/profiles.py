@@ -6,11 +6,12 @@ A user's folder may add profiles, or replace one that ships by another of the sa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.findings import at_most
 from opscan.judging.rules import SEVERITIES, load_rule, rule_id, rule_names

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.adequacy import about, stepped, walk_ladder
 from opscan.judging.assignments import ladder_of
 from opscan.judging.derived import derive

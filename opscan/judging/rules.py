@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
+from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 

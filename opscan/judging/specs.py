@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from opscan.data import data_path
+from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.pass_rules import PASS_RULES, Rule

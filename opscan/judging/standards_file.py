@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from opscan.dataclass import dataclass
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from opscan.dataclass import dataclass
 from opscan.judging.findings import from_faults
 from opscan.judging.rules import load_rule, rule_id, rule_names
 from opscan.model import Edit, Fault, Finding, Source, Span

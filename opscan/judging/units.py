@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.loads import Load, what_decides
 from opscan.judging.pass_rules import Rule
 from opscan.judging.recommend import Recommendation, mean_failure, recommend

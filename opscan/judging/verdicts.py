@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.judging.assignments import assigned
 from opscan.judging.effective import Effective, effective
 from opscan.judging.loads import Load, load_of

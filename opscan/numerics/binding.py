@@ -6,11 +6,12 @@ A null name is passed by position, a string by keyword; a `tensor_input` is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from opscan.data import data_path
+from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput
 from opscan.numerics.dtypes import TORCH_DTYPES
 

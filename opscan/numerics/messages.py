@@ -6,9 +6,10 @@ has corrupted, or that has followed foreign code, must not be able to make the a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO
 
+from opscan.dataclass import dataclass
 from opscan.model import Case, Classification, Plugin
 
 OUT_OF_MEMORY = "needs more memory than there is for a trace"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from opscan.data import data_path
+from opscan.dataclass import dataclass
 from opscan.model import Case
 from opscan.numerics.operators import Operator
 from opscan.numerics.paths.shipping import shipped_schema

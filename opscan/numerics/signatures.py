@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from opscan.dataclass import dataclass
 
 _PARAMETER = re.compile(
     r"(?P<type>\w+)(?P<marks>[\[\]?\d]*)(?:\([^)]*\))?(?P<more>[\[\]?\d]*)\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 
+from opscan.dataclass import dataclass
 from opscan.model import CaseFile, Span
 from opscan.reading.json_stream import BrokenError, NotAListError, stream_elements
 from opscan.reading.json_text import last_member

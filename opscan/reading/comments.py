@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 
 import yaml
 
+from opscan.dataclass import dataclass
 from opscan.model import Source, Span
 from opscan.reading.positions import Lines
 from opscan.reading.trees import FAST_LOADER, odd_breaks

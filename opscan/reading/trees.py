@@ -7,11 +7,11 @@ faster and agrees on nearly all texts; where the two are known to differ the pur
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from opscan.dataclass import dataclass
 from opscan.model import Fault, Source, Span
 from opscan.reading.positions import span_at
 

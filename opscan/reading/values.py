@@ -6,11 +6,11 @@ Built here rather than with PyYAML's constructor because that one forgets positi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from opscan.dataclass import dataclass
 from opscan.model import Fault, KeyPath, Source, Span
 from opscan.reading.positions import Lines
 from opscan.reading.trees import Composed, alias_spans, compose, odd_breaks

@@ -7,10 +7,11 @@ line. Every text ends with exactly one line end; write it as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from opscan.dataclass import dataclass
 from opscan.model import Audit, Case, Classification, Confirmation
 
 if TYPE_CHECKING:

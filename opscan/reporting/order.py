@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from opscan.dataclass import dataclass
 from opscan.model import Audit, FileReport, Finding, Span, TensorReport
 
 STATUSES: tuple[str, ...] = ("ok", "too-strict", "too-loose", "ambiguous", "unknown", "invalid", "not-applicable")

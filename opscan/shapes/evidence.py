@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from opscan.dataclass import dataclass
 from opscan.model import Case, CaseFile, Evidence, Fault, Plugin, Spec, SpecInput
 from opscan.shapes.draw import (
     count_cases,

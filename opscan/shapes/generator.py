@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.model import Case, Plugin, Spec
 from opscan.shapes.interpreter import Interpreter
 from opscan.shapes.machine import ERRORS

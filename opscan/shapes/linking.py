@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from opscan.dataclass import dataclass
 from opscan.model import CaseFile, Command, NodeFile, Plugin, RunScript, Spec, Unread
 
 BUILT_IN_EXECUTORS = frozenset({"function", "aclnn_function", "triton_function", "fusion_function", "dist_function"})

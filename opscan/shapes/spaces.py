@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.model import Choices, SpecInput
 
 DEFAULT_MAX_LENGTH = 2**32 - 1

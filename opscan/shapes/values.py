@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.shapes.stops import CannotFollow
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from opscan.dataclass import dataclass
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.paths import asking, terms

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
 
 from opscan.data import data_path
+from opscan.dataclass import dataclass
 from opscan.numerics.paths.path import Outcome, Path, TensorPath
 
 

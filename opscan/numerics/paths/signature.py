@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.numerics.binding import Binding, Dtype, TensorArgument
 
 Number = bool | int | float
