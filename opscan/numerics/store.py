@@ -2,7 +2,7 @@
 
 One SQLite file in the user's cache folder. The key holds the operator and its inputs, and the versions of torch, of
 opscan's own rules and of the kinds table: a change of any of them asks torch again. A cache that cannot be opened is
-none.
+none. It is opened when something is first looked up: most runs know all from the paths that ship.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import sys
 from contextlib import suppress
-from importlib.machinery import PathFinder
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-from zlib import adler32, crc32
+from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
 from opscan.model import Classification, NumericClass, Step, TensorClass
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _SCHEMA = 1
 
@@ -28,13 +29,24 @@ class Store:
     """Classifications by fingerprint. Reads and writes never raise: what is not there is traced again."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self._salt = salt()
-        self._connection = _open(path or _default_path()) if self._salt else None
+        self._path = path
         self._new: list[tuple[str, str]] = []
+
+    @cached_property
+    def _salt(self) -> str:
+        return salt()
+
+    @cached_property
+    def _connection(self) -> sqlite3.Connection | None:
+        if os.environ.get("OPSCAN_CACHE") == "off" or not self._salt:
+            return None
+        return _open(self._path or _default_path())
 
     def get(self, fingerprint: str) -> Classification | None:
         if self._connection is None:
             return None
+        import sqlite3
+
         with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
             row = self._connection.execute(
                 "SELECT value FROM known WHERE key = ?", (self._key(fingerprint),)
@@ -50,13 +62,16 @@ class Store:
 
     def close(self) -> None:
         """Write what was put, at once, so that no other process waits for a lock; without it nothing is kept."""
-        if self._connection is not None:
+        connection = self.__dict__.get("_connection")
+        if connection is not None:
+            import sqlite3
+
             with suppress(sqlite3.Error):
                 if self._new:
-                    self._connection.executemany("INSERT OR REPLACE INTO known VALUES (?, ?)", self._new)
-                    self._connection.commit()
-                self._connection.close()
-            self._connection = None
+                    connection.executemany("INSERT OR REPLACE INTO known VALUES (?, ?)", self._new)
+                    connection.commit()
+                connection.close()
+        self.__dict__["_connection"] = None
 
     def _key(self, fingerprint: str) -> str:
         return f"{self._salt} {fingerprint}"
@@ -68,7 +83,9 @@ def _default_path() -> Path:
 
 
 def _open(path: Path) -> sqlite3.Connection | None:
-    if os.environ.get("OPSCAN_CACHE") == "off":
+    try:
+        import sqlite3
+    except ImportError:  # a Python that was built without it
         return None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,6 +100,8 @@ def _open(path: Path) -> sqlite3.Connection | None:
 
 def salt() -> str:
     """Everything outside a case that its classes depend on; empty where torch is not installed."""
+    from zlib import adler32, crc32
+
     torch = _torch_version()
     if not torch:
         return ""
@@ -95,6 +114,8 @@ def salt() -> str:
 
 def _torch_version() -> str:
     """The version of the torch that would be imported, read without importing it."""
+    from importlib.machinery import PathFinder
+
     spec = PathFinder.find_spec("torch", sys.path)
     if spec is None or not spec.submodule_search_locations:
         return ""
