@@ -5,6 +5,7 @@ Only what every command needs is imported here; torch, Jinja2 and the rest come 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -21,6 +22,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def main() -> None:
     """Run the command line; an internal error ends with exit code 2 and one line, not a traceback."""
+    gc.set_threshold(50_000, 20, 100)  # a run makes many lasting values and few cycles
     try:
         code = cli.main(standalone_mode=False)
     except click.ClickException as problem:
@@ -38,6 +40,7 @@ def main() -> None:
         name = type(problem).__name__
         click.echo(f"internal error: {name}: {problem} (OPSCAN_TRACEBACK=1 shows where; please report it)", err=True)
         code = 2
+    gc.freeze()  # all goes with the process: no last search for cycles
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -130,13 +130,27 @@ def _emit(audited: Audited, form: str | None, output: Path | None, *, per_case: 
 
     terminal = output is None and sys.stdout.isatty()
     chosen = form or ("full" if terminal and len(audited.audit.files) == 1 else "concise")
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = _width()
     audit = audited.audit
     if chosen in ("full", "html", "markdown"):
         from opscan.edits import with_diffs
 
         audit = with_diffs(audited)
     _put(render(audit, chosen, color=terminal, width=width, per_case=per_case), output)
+
+
+def _width() -> int:
+    """The columns of the terminal, else 100; as `shutil.get_terminal_size`, whose module takes long to import."""
+    try:
+        told = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        told = 0
+    if told > 0:
+        return told
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 100  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 100
 
 
 def _put(text: str, output: Path | None) -> None:
@@ -190,7 +204,7 @@ def run_explain(
 
     limits = Limits(1, settings.trace_seconds, settings.trace_mebibytes)
     terminal = output is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = _width()
     name, chosen = case.name or "", form or "full"
     if patterns:
         known = Classifier(limits=limits).classify_many([Question(one) for one in patterns])
@@ -251,7 +265,7 @@ def run_validate(
     except DeviceMissing as problem:
         raise Failure(str(problem)) from None
     terminal = output is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = _width()
     _put(render_confirmations(confirmations, form or "full", device, color=terminal, width=width), output)
     return int(any(confirmation.verdict == "refuted" for confirmation in confirmations))
 

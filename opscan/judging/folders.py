@@ -51,7 +51,7 @@ def installed_folders() -> tuple[Path, ...]:
     return tuple(_folder_of(point.name, point.value) for point in entry_points(group=GROUP))
 
 
-def _metadata_files() -> Iterator[Path]:
+def _metadata_files() -> Iterator[str]:
     """Every `entry_points.txt` of the environment; importlib.metadata would cost more than the rest of the start."""
     for place in dict.fromkeys(sys.path):
         try:
@@ -60,12 +60,13 @@ def _metadata_files() -> Iterator[Path]:
         except OSError:
             continue
         for path in found:
-            yield Path(path, "entry_points.txt")
+            yield f"{path}{os.sep}entry_points.txt"
 
 
-def _offers(path: Path) -> bool:
+def _offers(path: str) -> bool:
     try:
-        return f"[{GROUP}]" in path.read_text(encoding="utf-8", errors="replace")
+        with open(path, "rb") as file:
+            return f"[{GROUP}]".encode() in file.read()
     except OSError:
         return False
 

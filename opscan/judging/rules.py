@@ -6,6 +6,7 @@ tried when it is loaded: `bad` must raise it, `good` must not, and where it has 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -72,7 +73,9 @@ def load_rule(name: str) -> RuleText:
 @lru_cache(maxsize=8)
 def _files(own: tuple[Path, ...]) -> Mapping[str, Path]:
     """Rule name -> file; the file's name is the rule's id and name. Raises StandardsError for a name that clashes."""
-    found = {path.stem.partition("-")[2]: path for path in sorted(data_path("rules").glob("OPS*.yaml"))}
+    shipped = data_path("rules")
+    names = sorted(name for name in os.listdir(shipped) if name.startswith("OPS") and name.endswith(".yaml"))
+    found = {name[: -len(".yaml")].partition("-")[2]: shipped / name for name in names}
     for folder in own:
         for path in _rule_files(folder):
             identifier, _, name = path.stem.partition("-")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from opscan.cache import keep, recall
 from opscan.dataclass import dataclass
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -106,6 +108,23 @@ def read_document(path: Path) -> Document:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StandardsError(f"{path}:1:1: cannot be read: {error}") from error
+    maker = _maker()
+    kept = recall(path, text, maker)
+    if kept is not None:
+        return Document(path, *kept)
+    document = _parsed(path, text)
+    keep(path, text, maker, (document.value, document.places))
+    return document
+
+
+@lru_cache(maxsize=1)
+def _maker() -> str:
+    """What the answer depends on besides the text: whatever reads it."""
+    status = Path(__file__).stat()
+    return f"{yaml.__version__} {Loader.__name__} {status.st_size} {status.st_mtime_ns}"
+
+
+def _parsed(path: Path, text: str) -> Document:
     loader = Loader(text)
     try:
         node = loader.get_single_node()

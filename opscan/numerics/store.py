@@ -8,7 +8,6 @@ none. It is opened when something is first looked up: most runs know all from th
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from contextlib import suppress
@@ -16,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opscan.cache import cache_folder, is_off
 from opscan.data import data_path
 from opscan.model import Classification, NumericClass, Step, TensorClass
 
@@ -38,9 +38,9 @@ class Store:
 
     @cached_property
     def _connection(self) -> sqlite3.Connection | None:
-        if os.environ.get("OPSCAN_CACHE") == "off" or not self._salt:
+        if is_off() or not self._salt:
             return None
-        return _open(self._path or _default_path())
+        return _open(self._path or cache_folder() / f"classes-{_SCHEMA}.sqlite")
 
     def get(self, fingerprint: str) -> Classification | None:
         if self._connection is None:
@@ -75,11 +75,6 @@ class Store:
 
     def _key(self, fingerprint: str) -> str:
         return f"{self._salt} {fingerprint}"
-
-
-def _default_path() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "opscan" / f"classes-{_SCHEMA}.sqlite"
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

@@ -91,6 +91,8 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((1, 2, 3, 4, 5), {}),
     ((1,), {"a": 1}),
     ((1,), {"e": 1}),
+    ((), {"e": 1}),
+    ((), {"b": 1, "a": 2, "c": []}),
 ]
 
 
@@ -136,6 +138,20 @@ def test_a_class_behaves_as_the_standard_one(name: str, action: str) -> None:
             return outcome(lambda: ACTIONS[action](made[name](*v, **n), made[name](*v, **n)))
 
         assert told(OURS) == told(STANDARD), (values, named)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_constructor_is_the_same_before_and_after_it_is_compiled(name: str) -> None:
+    fresh, standard = namespace(opscan.dataclass.dataclass), STANDARD[name]
+    for values, named in CALLS:
+        seen = [outcome(lambda n=named, v=values, f=fresh: _content(f[name](*v, **n))) for _ in range(12)]
+        assert seen == [outcome(lambda n=named, v=values: _content(standard(*v, **n)))] * 12
+        fresh = namespace(opscan.dataclass.dataclass)
+    assert inspect.isfunction(fresh[name].__init__)
+
+
+def _content(one: Any) -> list[Any]:
+    return [getattr(one, name) for name in "abcd" if hasattr(one, name)]
 
 
 def test_frozen_values_cross_process_borders() -> None:
