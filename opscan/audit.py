@@ -13,9 +13,7 @@ from opscan import reading
 from opscan.config import Settings
 from opscan.dataclass import dataclass
 from opscan.judging import Judge, find, from_faults, profiles, rulebook
-from opscan.judging.consistency import unequal_standards
 from opscan.judging.rules import own_rules, rule_id, rule_names
-from opscan.judging.suppressions import suppress
 from opscan.model import (
     Audit,
     Case,
@@ -33,6 +31,7 @@ from opscan.model import (
     Unread,
 )
 from opscan.numerics import Classifier, Limits, Question, Store
+from opscan.reading.texts import may_speak
 from opscan.shapes import Catalog, companions, evidence_of, executor_companions, link, scenarios
 from opscan.twins import is_twin, original_path, twin_path
 
@@ -277,13 +276,20 @@ class _Run:
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""
-        self._findings += unequal_standards(self._reports, self._standards_at)
+        if len(self._reports) > 1:
+            from opscan.judging.consistency import unequal_standards
+
+            self._findings += unequal_standards(self._reports, self._standards_at)
         by_name = {report.path for report in self._reports if report.basis == "name"}
         selected = [finding for finding in self._findings if _selected(finding.rule, finding.name, self._settings)]
-        found = profiles.apply(self._profile, selected, at_most_warnings=by_name)
+        kept = tuple(profiles.apply(self._profile, selected, at_most_warnings=by_name))
+        if not any(map(may_speak, self._sources.values())):
+            return kept, ()
+        from opscan.judging.suppressions import suppress
+
         enabled = {name for name in rule_names() if _selected(rule_id(name), name, self._settings)} - self._profile.off
         undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
-        outcome = suppress(found, self._sources, enabled, undecided)
+        outcome = suppress(kept, self._sources, enabled, undecided)
         return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
 
 

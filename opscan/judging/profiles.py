@@ -14,7 +14,7 @@ from typing import Any
 from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.findings import at_most
-from opscan.judging.rules import SEVERITIES, load_rule, rule_id, rule_names
+from opscan.judging.rules import SEVERITIES, load_rule, rule_id, rule_named, rule_names
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 from opscan.model import Finding
 
@@ -129,5 +129,4 @@ class _Reader:
         return self.earlier[self.document.one_of(base, where, self.earlier)]
 
     def _rule(self, name: str, where: tuple[Any, ...]) -> str:
-        known = {rule_id(rule): rule for rule in self.rules}
-        return known.get(name) or self.document.one_of(name, where, self.rules)
+        return rule_named(name) or self.document.one_of(name, where, self.rules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from opscan.judging import assignments, exports, folders, profiles, rules, standards
+from opscan.judging import folders, profiles, rules
 
 
 def load(own: Sequence[Path], profile: str) -> None:
@@ -16,6 +16,8 @@ def load(own: Sequence[Path], profile: str) -> None:
     folders.use(own)
     profiles.load_profile(profile)
     if folders.own_folders():
+        from opscan.judging import assignments, exports, standards
+
         rules.own_rules()
         standards.load_standards()
         assignments.load_assignments()

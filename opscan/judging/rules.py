@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("error", "warning", "info")
 DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
-_FILE_NAME = re.compile(r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml")
+_FILE_NAME = r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml"
 _RESERVED = "OPS"
 Examples = tuple[tuple[str, Any], ...]
 _KEYS = ("severity", "summary", "why", "bad", "good")
@@ -62,12 +62,23 @@ def own_rules() -> tuple[RuleText, ...]:
 
 def rule_id(name: str) -> str:
     """The id of a rule, from its file's name alone. Raises KeyError for an unknown rule."""
-    return _files(folders.own_folders())[name].stem.partition("-")[0]
+    return _ids(folders.own_folders())[name]
+
+
+def rule_named(identifier: str) -> str | None:
+    """The name of the rule that has an id."""
+    return next((name for name, known in _ids(folders.own_folders()).items() if known == identifier), None)
 
 
 def load_rule(name: str) -> RuleText:
     """The rule of that name or id. Raises KeyError if there is none, StandardsError if its file is not a rule."""
     return _load(folders.own_folders(), name)
+
+
+@lru_cache(maxsize=8)
+def _ids(own: tuple[Path, ...]) -> Mapping[str, str]:
+    """Rule name -> id."""
+    return {name: path.stem.partition("-")[0] for name, path in _files(own).items()}
 
 
 @lru_cache(maxsize=8)
@@ -94,7 +105,7 @@ def _rule_files(folder: Path) -> Sequence[Path]:
     for path in sorted(folder.iterdir()):
         if path.suffix not in (".yaml", ".yml") or path.name in DATA_FILES:
             continue
-        named = _FILE_NAME.fullmatch(path.name)
+        named = re.fullmatch(_FILE_NAME, path.name)
         if named is None:
             hint = closest(path.name, DATA_FILES)
             meant = f"did you mean {hint}?" if hint else "a rule's file is named like HOUSE001-what-is-wrong.yaml"
@@ -107,9 +118,7 @@ def _rule_files(folder: Path) -> Sequence[Path]:
 
 @lru_cache(maxsize=256)
 def _load(own: tuple[Path, ...], name: str) -> RuleText:
-    files = _files(own)
-    names = {path.stem.partition("-")[0]: known for known, path in files.items()}
-    path = files[names.get(name, name)]
+    path = _files(own)[rule_named(name) or name]
     return read_rule(read_document(path), own=path.parent != data_path("rules"))
 
 

@@ -10,14 +10,16 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
 from opscan.dataclass import dataclass
 from opscan.model import Case
-from opscan.numerics.operators import Operator
 from opscan.numerics.paths.shipping import shipped_schema
 from opscan.numerics.signatures import Parameter, plain, read_signature
+
+if TYPE_CHECKING:
+    from opscan.numerics.operators import Operator
 
 _KEY = re.compile(r"^([A-Za-z_]\w*):", re.MULTILINE)
 _NO_ENTRIES = frozenset({"orders.yaml", "parameters.yaml"})
@@ -86,6 +88,8 @@ class Entry:
 
 @lru_cache(maxsize=1024)
 def _operator(place: Place) -> Operator:
+    from opscan.numerics.operators import Operator
+
     entry = load(place)
     names = tuple(parameter.name for parameter in entry.parameters)
     if entry.aten is not None:

@@ -1,8 +1,13 @@
 """What did the engineer write, and where? Files to specs, cases, plugins, node files and run scripts, with spans."""
 
-from opscan.reading.case_spans import CaseSpans, locate, located
-from opscan.reading.comments import Comment, comments_of
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from opscan.reading.files import ReadFile, discover, read_file, read_source
+
+if TYPE_CHECKING:
+    from opscan.reading.case_spans import CaseSpans, locate, located
+    from opscan.reading.comments import Comment, comments_of
 
 __all__ = [
     "CaseSpans",
@@ -15,3 +20,13 @@ __all__ = [
     "read_file",
     "read_source",
 ]
+
+_LATER = {"case_spans": ("CaseSpans", "locate", "located"), "comments": ("Comment", "comments_of")}
+"""What few runs need, by its module."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(f"opscan.reading.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,9 +15,9 @@ import yaml
 from opscan.dataclass import dataclass
 from opscan.model import Source, Span
 from opscan.reading.positions import Lines
+from opscan.reading.texts import may_speak
 from opscan.reading.trees import FAST_LOADER, odd_breaks
 
-MARKER = "opscan"
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*opscan\b[^\r\n]*", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -37,9 +37,9 @@ class Comment:
 
 def comments_of(source: Source) -> tuple[Comment, ...]:
     """The comments `# opscan...` of a YAML or Python file; none for other files and for texts that do not parse."""
-    suffix = source.path.suffix.lower()
-    if suffix not in (".yaml", ".yml", ".py") or MARKER not in source.text:
+    if not may_speak(source):
         return ()
+    suffix = source.path.suffix.lower()
     starts = [match.start() for match in _COMMENT.finditer(source.text)]
     if not starts:
         return ()

@@ -8,13 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opscan.model import CaseFile, Fault, NodeFile, Plugin, RunScript, Source, Spec, Unread
-from opscan.reading.cases import looks_like_cases, read_cases
-from opscan.reading.nodes import is_node_file, read_nodes
-from opscan.reading.plugins import meant_as_plugin, read_plugin
 from opscan.reading.positions import span_at
-from opscan.reading.scripts import read_script
 from opscan.reading.specs import is_design, read_spec
-from opscan.reading.stored import LARGE, stored_source
 from opscan.reading.texts import decode, decode_python, load_bytes
 from opscan.reading.values import read_tree
 
@@ -56,6 +51,8 @@ def read_source(source: Source) -> ReadFile:
         return _read_json(source)
     if suffix == ".py":
         return _read_python(source)
+    from opscan.reading.scripts import read_script
+
     return read_script(source) or Unread(source.path, "other", "no spec, case file, plugin, node file or run script")
 
 
@@ -117,6 +114,8 @@ def _read_yaml(source: Source) -> ReadFile:
         return _unread(source.path, meant, *tree)
     if tree.root is None:
         return _empty(source, "spec")
+    from opscan.reading.nodes import is_node_file, read_nodes
+
     if is_node_file(tree.value):
         return read_nodes(source, tree)
     if is_design(tree.value):
@@ -130,6 +129,8 @@ def _is_meant(text: str) -> bool:
 
 def _read_large_json(path: Path) -> ReadFile | None:
     """A JSON file that is read in pieces; None for a small one, and where the whole must tell what is wrong."""
+    from opscan.reading.stored import LARGE, stored_source
+
     try:
         if not path.is_file() or path.stat().st_size < LARGE:
             return None
@@ -143,6 +144,8 @@ def _read_json(source: Source) -> ReadFile:
 
 
 def _read_cases(source: Source) -> ReadFile:
+    from opscan.reading.cases import read_cases
+
     cases = read_cases(source)
     if isinstance(cases, CaseFile):
         return cases
@@ -152,6 +155,8 @@ def _read_cases(source: Source) -> ReadFile:
 
 
 def _read_python(source: Source) -> ReadFile:
+    from opscan.reading.plugins import read_plugin
+
     plugin = read_plugin(source)
     if isinstance(plugin, Plugin):
         return plugin
@@ -169,8 +174,12 @@ def _undecoded(path: Path, suffix: str, data: bytes, fault: Fault) -> Unread:
     """Whether an undecodable file was meant to be one of ours; other binary files are nobody's business."""
     rough = data.decode("latin-1")
     if suffix == ".json":
+        from opscan.reading.cases import looks_like_cases
+
         meant = looks_like_cases(rough.lstrip("\xef\xbb\xbf")) or rough[:2] in ("\xff\xfe", "\xfe\xff")
     elif suffix == ".py":
+        from opscan.reading.plugins import meant_as_plugin
+
         meant = meant_as_plugin(rough)
     else:
         meant = suffix in _YAML

@@ -64,3 +64,8 @@ def load_bytes(path: Path, shown: str) -> bytes | Fault:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Fault("unreadable-file", f"cannot read {shown}: {reason}")
+
+
+def may_speak(source: Source) -> bool:
+    """Whether a file may hold a comment for opscan: a YAML or Python file with its name in it."""
+    return source.path.suffix.lower() in (".yaml", ".yml", ".py") and "opscan" in source.text

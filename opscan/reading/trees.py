@@ -17,7 +17,7 @@ from opscan.reading.positions import span_at
 
 FAST_LOADER: Any = getattr(yaml, "CSafeLoader", None)
 _DOUBTFUL = re.compile(r"[\t!]|[|>][-+\d]*#")
-_ODD_BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
+_ODD_BREAKS = "[\x85\u2028\u2029\ufeff]"
 
 _PLAIN_WORDS = {
     "could not find expected ':'": "a ':' is missing after this key, or the line before it is not finished",
@@ -44,7 +44,7 @@ class Composed:
 def compose(source: Source) -> Composed | tuple[Fault, ...]:
     """The node graph as ATK's reader sees it, or the faults that keep ATK from reading the file."""
     text = source.text
-    if FAST_LOADER is None or _ODD_BREAKS.search(text):
+    if FAST_LOADER is None or odd_breaks(text):
         return compose_pure(source)
     try:
         fast = Composed(_single_node(text, FAST_LOADER), FAST_LOADER)
@@ -95,7 +95,7 @@ def _readers_may_differ(text: str) -> bool:
 
 def odd_breaks(text: str) -> bool:
     """Whether PyYAML's own line numbers differ from what an editor shows."""
-    return _ODD_BREAKS.search(text) is not None
+    return not text.isascii() and re.search(_ODD_BREAKS, text) is not None
 
 
 def _single_node(text: str, loader_class: Any) -> Any:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 # C0 and C1 controls without tab and line ends; lone surrogates (undecodable bytes of a path); overrides of the reading
 # direction, with which a text can show something else than it holds; two noncharacters that XML forbids.
-_HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
-_PIECES = re.compile(r"[^\s./_:-]*[./_:-]*|\s+")
-_BREAKS = re.compile("[\t\n\r\u2028\u2029]")
+_HIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+_PIECES = r"[^\s./_:-]*[./_:-]*|\s+"
+_BREAKS = "[\t\n\r\u2028\u2029]"
 _DEEPEST = 32
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def visible(text: str) -> str:
     """The text with every hidden character written as an escape; tabs and line ends stay."""
-    return _HIDDEN.sub(_escape, text)
+    # what can be printed hides nothing
+    return text if text.isprintable() else re.sub(_HIDDEN, _escape, text)
 
 
 def one_line(text: str) -> str:
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
 def one_word(text: str) -> str:
     """A path or a name on a single line: nothing is dropped, line ends and tabs become escapes too."""
-    return _BREAKS.sub(_escape, visible(text))
+    return text if text.isprintable() else re.sub(_BREAKS, _escape, visible(text))
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -50,6 +50,8 @@ def columns(text: str) -> int:
 
 
 def _columns_of(character: str) -> int:
+    import unicodedata
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -62,7 +64,7 @@ def shorten(text: str, width: int) -> str:
 
 def pieces(text: str) -> list[str]:
     """What a line may not break within unless it must: words, and their parts up to a dot, slash, hyphen or colon."""
-    return [piece for piece in _PIECES.findall(text) if piece.strip()] or [""]
+    return [piece for piece in re.findall(_PIECES, text) if piece.strip()] or [""]
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:

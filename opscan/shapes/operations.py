@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 import re
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -166,6 +165,8 @@ def format_value(value: Any, spec: str, budget: Budget) -> str:
 
 def format_text(text: str, args: list[Any], named: dict[str, Any], budget: Budget) -> str:
     """`text.format(*args, **named)` without attribute or index access in the fields."""
+    import string  # rare, and it takes long to import
+
     parts, automatic = [], 0
     for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
