@@ -49,8 +49,11 @@ def keep(path: Path, text: str, maker: str, value: Any) -> None:
         target = _kept_at(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = target.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(crc32(data).to_bytes(4, "big") + data)
-        fresh.replace(target)  # at once, so that another process finds the old one or the new one
+        try:
+            fresh.write_bytes(crc32(data).to_bytes(4, "big") + data)
+            fresh.replace(target)  # at once, so that another process finds the old one or the new one
+        except OSError:
+            fresh.unlink(missing_ok=True)
 
 
 def _kept_at(path: Path) -> Path:
