@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from opscan.cache import keep, recall
+from opscan.data import data_path
 from opscan.dataclass import dataclass
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -103,11 +104,16 @@ def named(where: Place) -> str:
 
 
 def read_document(path: Path) -> Document:
-    """Parse one file. Raises StandardsError for text that cannot be read or parsed, and for a key given twice."""
+    """Parse one file; one that ships only once, for it is read in every run.
+
+    Raises StandardsError for text that cannot be read or parsed, and for a key given twice.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StandardsError(f"{path}:1:1: cannot be read: {error}") from error
+    if path.parent != data_path("rules"):
+        return _parsed(path, text)
     maker = _maker()
     kept = recall(path, text, maker)
     if kept is not None:

@@ -30,7 +30,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that lies where those that ship lie."""
+    monkeypatch.setattr(standards_file, "data_path", lambda *_: tmp_path)
     path = tmp_path / "rules.yaml"
     path.write_text(TEXT)
     return path
@@ -141,11 +143,21 @@ def test_what_is_wrong_is_said_every_time(text: str, file: Path) -> None:
     assert told[0].startswith(f"{file}:")
 
 
+def test_what_does_not_ship_is_not_kept(file: Path, kept: Path) -> None:
+    own = file.parent / "own" / file.name
+    own.parent.mkdir()
+    own.write_text(TEXT)
+    assert read_document(own).value == VALUE
+    assert files_below(kept) == []
+
+
 def test_several_processes_keep_at_once(file: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = """
 import sys
 from pathlib import Path
+from opscan.judging import standards_file
 from opscan.judging.standards_file import read_document
+standards_file.data_path = lambda *_: Path(sys.argv[1]).parent
 for _ in range(50):
     assert read_document(Path(sys.argv[1])).value["schema"] == 1
     for copy in Path(sys.argv[2]).rglob("*"):
