@@ -116,10 +116,7 @@ def companions(spec_path: Path) -> list[Path]:
     path = absolute(spec_path)
     found = {p for p in case_paths(path) if p.is_file()}
     names = {name for _, name in _TOP_LEVEL.findall(_read(path))} - BUILT_IN_EXECUTORS - {"default"}
-    try:
-        siblings = sorted(p for p in path.parent.iterdir() if p.is_file())
-    except OSError:
-        siblings = []
+    siblings = _programs_beside(path)
     python = {p for p in siblings if p.suffix == ".py"}
     for script in (p for p in siblings if p.suffix in _SCRIPTS):
         found.add(script)
@@ -132,6 +129,16 @@ def companions(spec_path: Path) -> list[Path]:
                 found.add(node_path)
     found |= {p for p in python if names and _mentions(_read(p), names)}
     return sorted(found - {path})
+
+
+def _programs_beside(path: Path) -> list[Path]:
+    """The Python files and scripts in the folder of a file, sorted; the folder may hold thousands of specs."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = sorted(e.name for e in entries if e.name.endswith((".py", *_SCRIPTS)) and e.is_file())
+    except OSError:
+        return []
+    return [path.parent / name for name in names]
 
 
 def executor_companions(case_file: CaseFile) -> list[Path]:

@@ -128,3 +128,26 @@ def test_a_catalog_without_paths_answers_nothing(tmp_path: Path, monkeypatch: py
     monkeypatch.undo()
     index.cache_clear()
     find.cache_clear()
+
+
+def test_what_is_read_of_one_name_is_what_the_whole_index_says() -> None:
+    names = index()["names"]
+    assert len(names) > 1000
+    for name, entry in names.items():
+        assert shipping._entry(name) == entry, name
+    for name in (
+        "",
+        "names",
+        "schemas",
+        "parameters",
+        "as",
+        "file",
+        "keywords",
+        "torch",
+        "torch.",
+        'a":{',
+        "torch.wher",
+    ):
+        assert shipping._entry(name) is None, name
+    for name in index()["schemas"]:
+        assert shipping._entry(name) == names.get(name), name

@@ -37,11 +37,16 @@ class Known:
 @lru_cache(maxsize=1)
 def index() -> Mapping[str, Any]:
     """`torch`: the version the paths were derived with; `names`; `schemas` of ATen overloads. Empty where none ship."""
-    try:
-        loaded: Mapping[str, Any] = json.loads(data_path("catalog", "paths", "index.json").read_text(encoding="utf-8"))
-    except OSError:
-        return {"torch": None, "names": {}, "schemas": {}}
+    text = _index_text()
+    loaded: Mapping[str, Any] = json.loads(text) if text else {"torch": None, "names": {}, "schemas": {}}
     return loaded
+
+
+def _index_text() -> str:
+    try:
+        return data_path("catalog", "paths", "index.json").read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def shipped_schema(overload: str) -> str | None:
@@ -53,12 +58,27 @@ def shipped_schema(overload: str) -> str | None:
 @lru_cache(maxsize=4096)
 def find(name: str) -> Known | None:
     """What ships for a name of an operator."""
-    entry = index()["names"].get(name)
+    entry = _entry(name)
     if entry is None:
         return None
     parameters = tuple(entry["parameters"])
     keywords = frozenset(entry.get("keywords", ())) | set(parameters)
     return Known(name, parameters, tuple(entry.get("as", parameters)), keywords, entry.get("file"))
+
+
+def _entry(name: str) -> Mapping[str, Any] | None:
+    """What the index says of one name, read from its place in the text: most runs ask for one name of two thousand.
+
+    The text has no blanks, so that `"name":{` stands at a key alone; and only what a name stands for has parameters.
+    """
+    text, key = _index_text(), f"{json.dumps(name)}:{{"
+    start = text.find(key)
+    while start >= 0:
+        entry, _ = json.JSONDecoder().raw_decode(text, start + len(key) - 1)
+        if isinstance(entry.get("parameters"), list):
+            return entry  # type: ignore[no-any-return]
+        start = text.find(key, start + 1)
+    return None
 
 
 @lru_cache(maxsize=1024)
