@@ -22,8 +22,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def main() -> None:
     """Run the command line; an internal error ends with exit code 2 and one line, not a traceback."""
-    gc.set_threshold(50_000, 20, 100)  # a run makes many lasting values and few cycles
     try:
+        gc.set_threshold(50_000, 20, 100)  # a run makes many lasting values and few cycles
         code = cli.main(standalone_mode=False)
     except click.ClickException as problem:
         problem.show()

@@ -6,10 +6,9 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from opscan.dataclass import dataclass
 from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find

@@ -7,9 +7,8 @@ themselves only positions are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from opscan.dataclass import dataclass
 from opscan.judging.assignments import compares_values, judged_as
 from opscan.judging.case_tally import CaseProblem, Kind, Tally
 from opscan.judging.settings import Judge
