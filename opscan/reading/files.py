@@ -10,6 +10,7 @@ from pathlib import Path
 from opscan.model import CaseFile, Fault, NodeFile, Plugin, RunScript, Source, Spec, Unread
 from opscan.reading.positions import span_at
 from opscan.reading.specs import is_design, read_spec
+from opscan.reading.stored import LARGE, stored_source
 from opscan.reading.texts import decode, decode_python, load_bytes
 from opscan.reading.values import read_tree
 
@@ -129,8 +130,6 @@ def _is_meant(text: str) -> bool:
 
 def _read_large_json(path: Path) -> ReadFile | None:
     """A JSON file that is read in pieces; None for a small one, and where the whole must tell what is wrong."""
-    from opscan.reading.stored import LARGE, stored_source
-
     try:
         if not path.is_file() or path.stat().st_size < LARGE:
             return None

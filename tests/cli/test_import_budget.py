@@ -37,7 +37,6 @@ ELSEWHERE = {
     "opscan.reading.cases": "no case file",
     "opscan.reading.case_values": "no case file",
     "opscan.reading.case_spans": "no case file",
-    "opscan.reading.stored": "no case file",
     "opscan.reading.json_stream": "no case file",
     "opscan.reading.comments": "no comment speaks to opscan",
     "opscan.reading.plugins": "no plugin",
