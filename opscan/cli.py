@@ -22,6 +22,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def main() -> None:
     """Run the command line; an internal error ends with exit code 2 and one line, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", "") == "strict":  # a character that the terminal lacks is no error
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         gc.set_threshold(50_000, 20, 100)  # a run makes many lasting values and few cycles
         code = cli.main(standalone_mode=False)

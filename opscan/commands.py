@@ -182,7 +182,9 @@ def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: b
     for refusal in plan.refusals:
         click.echo(f"not edited: {refusal}", err=True)
     if not write:
-        click.echo(plan.diff, nl=False)
+        _put_diff(plan.diff)
+        if plan.changes and plan.diff_folder != Path.cwd().resolve():
+            click.echo(f"the paths of the diff begin at {plan.diff_folder}: apply it there", err=True)
         for note in plan.notes:
             click.echo(note, err=True)
         click.echo(plan.summary(written=False), err=True)
@@ -193,6 +195,11 @@ def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: b
         click.echo(note, err=True)
     click.echo(plan.summary(written=True), err=True)
     return _exit_code(_audit(paths, settings).audit.findings, settings)
+
+
+def _put_diff(diff: str) -> None:
+    """A diff goes out in the bytes that the files have: no other encoding, no other line ends, also of their names."""
+    click.echo(diff if sys.stdout.isatty() else diff.encode("utf-8", "surrogateescape"), nl=False)
 
 
 def run_explain(

@@ -10,13 +10,17 @@ from pathlib import Path
 
 from opscan.audit import Audited
 from opscan.editing import (
+    DiffNames,
     Edited,
     StaleFileError,
+    alone_in,
     apply_edits,
     check_absent,
     check_replaceable,
     create_atomically,
     edited_diff,
+    is_current,
+    name_in_diff,
     new_file_diff,
     remove_leftovers,
     unified_diff,
@@ -42,15 +46,17 @@ class Change:
     """Changes with the same group stand next to each other and are made together or not at all."""
     edited: Edited | None = None
     """The edits in a file that is too large to be held in memory; `text` is then empty."""
+    needs: tuple[Source, ...] = ()
+    """Files that must still be as they were read for the change to be right."""
 
-    @property
-    def diff(self) -> str:
+    def diff(self, name: str) -> str:
+        """What the change does to the file, which is called `name` there."""
         if self.edited is not None:
-            return edited_diff(self.shown, self.edited)
+            return edited_diff(name, self.edited)
         if self.created_like is not None:
-            return new_file_diff(self.shown, with_bom(self.source, self.text))
+            return new_file_diff(name, with_bom(self.source, self.text))
         before, after = (with_bom(self.source, text) for text in (self.source.text, self.text))
-        return unified_diff(self.shown, before, after)
+        return unified_diff(name, before, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +71,22 @@ class Plan:
     """Specs that were to be split and were not, and why."""
     notes: tuple[str, ...] = ()
     """What was split, and what is left to do about it."""
+    folders: frozenset[Path] = frozenset()
+    """Where the files lie that were read, and where a run that was killed may have left something."""
 
     @property
     def diff(self) -> str:
-        return "".join(change.diff for change in self.changes)
+        """All changes, for `git apply` in `diff_folder`."""
+        names = self._named().names
+        return "".join(change.diff(names[change.source.path]) for change in self.changes)
+
+    @property
+    def diff_folder(self) -> Path:
+        """The current folder, or one above it where files lie elsewhere."""
+        return self._named().folder
+
+    def _named(self) -> DiffNames:
+        return name_in_diff([change.source.path for change in self.changes], Path.cwd())
 
     def summary(self, *, written: bool) -> str:
         count = sum(change.edits for change in self.changes)
@@ -107,18 +125,31 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
             changes.append(Change(shown, source, edited.text, len(edited.applied)))
     held = [finding for finding in audited.audit.findings if finding.fix == "unsafe" and not unsafe]
     manual = [finding for finding in audited.audit.findings if finding.fix == "manual"]
-    return Plan(tuple(changes), tuple(refusals), len(held), len(manual))
+    folders = frozenset(Path(os.path.realpath(source.path)).parent for source in audited.sources.values())
+    return Plan(tuple(changes), tuple(refusals), len(held), len(manual), folders=folders)
 
 
 def write_fixes(plan: Plan) -> Iterator[str]:
     """Replace each file atomically, those of a group all or none; yields what could not be written, and why."""
-    for folder in {Path(os.path.realpath(change.source.path)).parent for change in plan.changes}:
+    for folder in plan.folders | _folders(plan.changes):
         remove_leftovers(folder)
     for _, group in groupby(plan.changes, key=lambda change: change.group or change.shown):
-        changes = list(group)
-        problem = _first_obstacle(changes) or _write(changes)
+        problem = _write_together(list(group))
         if problem is not None:
             yield problem
+
+
+def _write_together(changes: Sequence[Change]) -> str | None:
+    """Make all changes or none, while other processes wait: what one of them did in between could not be undone."""
+    try:
+        with alone_in(_folders(changes)):
+            return _first_obstacle(changes) or _write(changes)
+    except OSError as problem:
+        return f"{changes[0].shown}: {problem.strerror or problem}"
+
+
+def _folders(changes: Sequence[Change]) -> frozenset[Path]:
+    return frozenset(Path(os.path.realpath(change.source.path)).parent for change in changes)
 
 
 def _write(changes: Sequence[Change]) -> str | None:
@@ -149,6 +180,9 @@ def _attempt(change: Change, act: Callable[[Change], None]) -> str | None:
 
 
 def _check(change: Change) -> None:
+    for source in change.needs:
+        if not is_current(source):
+            raise StaleFileError(f"{source.path} has changed since it was read; nothing was written, run again")
     if change.created_like is None:
         check_replaceable(Path(change.source.path), change.source)
     else:

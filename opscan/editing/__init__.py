@@ -1,9 +1,11 @@
 """How does the text change, and only there? Edits to verified new text, to files and to diffs."""
 
 from opscan.editing.cases import replace_case_acc
+from opscan.editing.diff_names import DiffNames, name_in_diff
 from opscan.editing.diffs import edited_diff, new_file_diff, unified_diff
 from opscan.editing.files import (
     StaleFileError,
+    alone_in,
     check_absent,
     check_replaceable,
     create_atomically,
@@ -17,15 +19,18 @@ from opscan.editing.standards import replace_acc, replace_generate
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 
 __all__ = [
+    "DiffNames",
     "Edited",
     "Refusal",
     "StaleFileError",
+    "alone_in",
     "apply_edits",
     "check_absent",
     "check_replaceable",
     "create_atomically",
     "edited_diff",
     "is_current",
+    "name_in_diff",
     "new_file_diff",
     "remove_leftovers",
     "replace_acc",

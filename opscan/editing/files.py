@@ -15,6 +15,7 @@ from opscan.reading.texts import BOM
 
 __all__ = [
     "StaleFileError",
+    "alone_in",
     "check_absent",
     "check_replaceable",
     "create_atomically",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 _TEMPORARY = ".opscan-tmp"
+_held: set[str] = set()
+"""The folders that this process has to itself."""
 
 
 def write_atomically(path: Path, source: Source, new_text: str | Iterable[str]) -> None:
@@ -150,11 +153,28 @@ def remove_leftovers(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def alone_in(folders: Iterable[Path]) -> Iterator[None]:
+    """Wait until no other process writes in these folders, and keep the others waiting: files that belong together.
+
+    Raises OSError where a folder cannot be opened.
+    """
+    with contextlib.ExitStack() as held:
+        # In one order everywhere, so that two processes never wait for each other.
+        for folder in sorted({os.path.realpath(folder) for folder in folders}):
+            held.enter_context(_alone_in(Path(folder)))
+        yield
+
+
+@contextlib.contextmanager
 def _alone_in(folder: Path) -> Iterator[bool]:
     """Wait until no other process writes in the folder; False where the file system knows no such locks.
 
     The lock is on the folder itself, so it leaves nothing behind, and it ends with the process that holds it.
     """
+    place = os.path.realpath(folder)
+    if place in _held:
+        yield True
+        return
     try:
         import fcntl
     except ImportError:
@@ -165,10 +185,12 @@ def _alone_in(folder: Path) -> Iterator[bool]:
         alone = True
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
+            _held.add(place)
         except OSError:
             alone = False
         yield alone
     finally:
+        _held.discard(place)
         os.close(handle)
 
 

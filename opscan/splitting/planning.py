@@ -82,7 +82,8 @@ class _Splitting:
         shown = Path(candidate.shown).with_name(path.name).as_posix()
         group = self._keep(candidate, plugin, after, edits=int(after is not before))
         source = replace(twin.source, text="")
-        self._twins.append(Change(shown, source, twin.source.text, 0, Path(spec.source.path), group))
+        needs = (spec.source, plugin.source)
+        self._twins.append(Change(shown, source, twin.source.text, 0, Path(spec.source.path), group, needs=needs))
         copies = ", ".join(tensor.name for tensor in candidate.report.tensors)
         self.notes.append(f"{candidate.shown}: its twin {shown} compares {copies} bit by bit; draw its cases with "
                           f"-p {plugin.source.path.name}")  # fmt: skip
@@ -217,9 +218,9 @@ class _Splitting:
         group = path.as_posix()
         if edits:
             shown, made = self._shown(candidate, plugin), self._plugins.get(path)
-            self._plugins[path] = Change(
-                shown, plugin.source, after.source.text, edits + (made.edits if made else 0), group=group
-            )
+            edits += made.edits if made else 0
+            needs = (*(made.needs if made else ()), candidate.spec.source)
+            self._plugins[path] = Change(shown, plugin.source, after.source.text, edits, group=group, needs=needs)
         if candidate.shown in self._specs:
             self._specs[candidate.shown] = replace(self._specs[candidate.shown], group=group)
         return group

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import stat
@@ -17,6 +18,8 @@ from opscan.config import Settings
 from opscan.data import data_path
 from opscan.editing import remove_leftovers
 from opscan.fixing import Plan, plan_fixes, write_fixes
+from opscan.judging.rules import load_rule
+from opscan.splitting import with_splits
 
 SAMPLES = data_path("catalog", "1000")
 CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "cases"
@@ -43,8 +46,17 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def restore(folder: Path, files: dict[str, bytes]) -> None:
+    for name in set(contents(folder)) - set(files):
+        if not name.endswith(".opscan-tmp"):
+            (folder / name).unlink()
     for name, data in files.items():
         (folder / name).write_bytes(data)
+
+
+def split(folder: Path) -> Plan:
+    settings = Settings()
+    audited = audit_paths([folder], settings)
+    return with_splits(plan_fixes(audited, unsafe=False), audited, settings, how="twin", unsafe=False)
 
 
 def start(plan: Plan) -> int:
@@ -114,3 +126,78 @@ def test_only_what_a_killed_run_has_left_is_removed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     remove_leftovers(tmp_path)
     assert sorted(os.listdir(tmp_path)) == [".gitignore", ".x.json.tmp", "x.opscan-tmp"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> tuple[Path, Plan, list[dict[str, bytes]]]:
+    """A folder whose spec is to be split, the plan, and the folder after each of its changes, from none to all."""
+    for name, text in load_rule("standard-shared").bad:
+        strict = re.sub(r"^standard:\n(?: .*\n)+", "standard: {acc: equal}\n", str(text), flags=re.MULTILINE)
+        (tmp_path / name).write_text(strict, encoding="utf-8")
+    states = [contents(tmp_path)]
+    plan = split(tmp_path)
+    assert list(write_fixes(plan)) == []
+    after = contents(tmp_path)
+    for change in plan.changes:
+        name = change.source.path.name
+        states.append({**states[-1], name: after[name]})
+    assert states[-1] == after
+    assert len(states) == 4
+    return tmp_path, plan, states
+
+
+def test_a_split_that_is_killed_at_any_moment_is_taken_up(
+    shared: tuple[Path, Plan, list[dict[str, bytes]]],
+) -> None:
+    folder, plan, states = shared
+    begun = time.perf_counter()
+    restore(folder, states[0])
+    os.waitpid(start(plan), 0)
+    whole = time.perf_counter() - begun
+    draw = random.Random(5)
+    met = set()
+    for _ in range(40):
+        restore(folder, states[0])
+        child = start(plan)
+        time.sleep(draw.random() * whole)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = contents(folder)
+        kept = {name: data for name, data in found.items() if not name.endswith(".opscan-tmp")}
+        assert kept in states
+        state = (states.index(kept), kept != found)
+        if state in met:
+            continue
+        met.add(state)
+        assert list(write_fixes(split(folder))) == []
+        assert contents(folder) == states[-1]
+    assert len(met) > 2  # else the moments were not random enough to try anything
+
+
+def test_what_is_left_beside_a_finished_split_goes(shared: tuple[Path, Plan, list[dict[str, bytes]]]) -> None:
+    """A new file has its name before its temporary one is gone, and then no rerun has anything to write."""
+    folder, _, states = shared
+    (folder / ".spec_no_broadcast.yaml.k2j4h1.opscan-tmp").touch()
+    again = split(folder)
+    assert again.changes == ()
+    assert list(write_fixes(again)) == []
+    assert contents(folder) == states[-1]
+
+
+def test_several_splits_at_once(shared: tuple[Path, Plan, list[dict[str, bytes]]]) -> None:
+    """All of the files or none, also of a process that read them while another was writing."""
+    folder, plan, states = shared
+    plans = [plan]
+    for state in states[1:-1]:
+        restore(folder, state)
+        plans.append(split(folder))
+    for turn in range(8):
+        restore(folder, states[0])
+        for child in [start(one) for one in (plans * 2)[turn % 3 :]]:
+            os.waitpid(child, 0)
+        found = contents(folder)
+        plugin = next(name for name in found if name.endswith(".py"))
+        assert "spec_no_broadcast.yaml" not in found or found[plugin] == states[-1][plugin]
+        assert list(write_fixes(split(folder))) == []
+        specs = [report for report in audit_paths([folder], Settings()).audit.files if report.kind == "spec"]
+        assert [report.status for report in specs] == ["ok", "ok"]
