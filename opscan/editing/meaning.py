@@ -13,6 +13,9 @@ from opscan.reading.trees import FAST_LOADER, Composed, compose_pure
 from opscan.reading.values import place_values
 
 
+_NOTHING: Any = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """The value that each reader gets (ATK's own first), and how often each kind of fault occurs."""
@@ -21,6 +24,8 @@ class Meaning:
     faults: Counter[str]
     python: str | None = None
     """The text of a Python file, whose meaning is its statements."""
+    built: Any = _NOTHING
+    """What PyYAML itself makes of a YAML text: it goes by tags (`!!set`) that are not followed here."""
 
 
 class Unreadable(Exception):
@@ -46,6 +51,8 @@ def check_intended(before: Meaning, after: Meaning, edits: Sequence[Edit]) -> No
             wanted = with_value(wanted, edit.where, edit.value, new)
         if not same(wanted, new):
             raise Unreadable("the file would not mean what the edit intends, or something else in it would change")
+    if before.built is not _NOTHING and any(not same(_at(after.built, edit.where), edit.value) for edit in edits):
+        raise Unreadable("ATK's reader would not get the value that the edit intends; a tag (`!`) may stand at it")
     if any(count > before.faults[rule] for rule, count in after.faults.items()):
         raise Unreadable("the edit would bring a new fault into the file")
 
@@ -71,6 +78,15 @@ def with_value(tree: Any, where: KeyPath, value: Any, like: Any) -> Any:
     if key in tree or not isinstance(like, dict) or set(like) != set(changed):
         return changed
     return {name: changed[name] for name in like} if [n for n in like if n != key] == list(tree) else changed
+
+
+def _at(tree: Any, where: KeyPath) -> Any:
+    for head in where:
+        if isinstance(tree, list):
+            tree = tree[head] if isinstance(head, int) and 0 <= head < len(tree) else _NOTHING
+        else:
+            tree = tree.get(_own_key(tree, head), _NOTHING) if isinstance(tree, dict) else _NOTHING
+    return tree
 
 
 def same(left: Any, right: Any, known: set[tuple[int, int]] | None = None) -> bool:
@@ -113,7 +129,22 @@ def _yaml_meaning(source: Source) -> Meaning:
             raise Unreadable(_first(tree))
         values.append(tree.value)
         faults = faults or Counter(fault.rule for fault in tree.faults)
-    return Meaning(tuple(values), faults)
+    return Meaning(tuple(values), faults, built=_built(pure))
+
+
+def _built(composed: Composed) -> Any:
+    """What the reader of ATK makes of a document, after everything else was read from it; `_NOTHING` where it fails."""
+    import yaml
+
+    if composed.root is None:
+        return None
+    loader = composed.loader("")
+    try:
+        return loader.construct_document(composed.root)
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError):
+        return _NOTHING
+    finally:
+        loader.dispose()
 
 
 def _compose_fast(text: str) -> Composed | None:

@@ -20,6 +20,7 @@ from opscan.reading.values import Tree, read_tree
 
 _COLON = re.compile(r"[ \t]*:")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=[\r\n]|\Z)")
+_COMMENT_BEHIND = re.compile(r"[ \t]+(?=#)")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _OURS = "# derived:"
@@ -77,8 +78,6 @@ class _Rewrite:
         self._tree = tree
         self._comment = f"  # {comment}" if comment else ""
         self._text = tree.source.text
-        first = _LINE_END.search(self._text)
-        self._newline = first.group() if first else "\n"
         self._step = self._indent_step()
 
     def acc(self, value: Any) -> Edit:
@@ -123,7 +122,7 @@ class _Rewrite:
             raise _Refused("the value is a block text (`|` or `>`); write it on one line first")
         properties = property_length(self._text[span.start : span.end])
         anchor = _ANCHOR.search(self._text, span.start, span.start + properties)
-        if anchor and re.search(rf"\*{re.escape(anchor[1])}(?![^\s,\]}}])", self._text):
+        if anchor and self._is_repeated(anchor[1]):
             raise _Refused(f"the value has the anchor &{anchor[1]}, which is repeated elsewhere; edit it by hand")
         colon = _COLON.match(self._text, key.end)
         if colon is None:
@@ -140,7 +139,11 @@ class _Rewrite:
             head = self._text[place.colon : place.start].rstrip()
             if head.lstrip()[:1] in ("&", "!"):
                 raise _Refused("the value has an anchor or a tag; it must be edited by hand")
-            return Edit(place.colon, place.end, f" {text}{head}", place.path, value)
+            end, gap = place.end, ""
+            behind = _COMMENT_BEHIND.match(self._text, end)
+            if behind is not None and "#" in head:  # each of the two comments keeps a line of its own
+                end, gap = behind.end(), self._newline_at(end) + " " * (place.start - self._line_start(place.start))
+            return Edit(place.colon, end, f" {text}{head}{gap}", place.path, value)
         text = " " + text if place.start == place.colon else text
         return Edit(place.start, place.end, text, place.path, value)
 
@@ -148,7 +151,7 @@ class _Rewrite:
         """A mapping, one key a line, below its key."""
         if place.is_block or _LINE_END.search(self._text, place.colon, place.start):
             indent = place.start - self._line_start(place.start)
-            block = yaml_block(value, indent, self._newline, self._step)
+            block = yaml_block(value, indent, self._newline_at(place.start), self._step)
             return self._with_comment(place, Edit(place.start, place.end, block[indent:], place.path, value))
         rest = _REST_OF_LINE.match(self._text, place.end)
         if rest is None:
@@ -156,13 +159,14 @@ class _Rewrite:
         column = self._tree.key_spans[place.path].column - 1
         head = self._text[place.colon : place.start].rstrip() + rest.group().rstrip()
         head = head if "#" in head else head + self._comment
-        block = yaml_block(value, column + self._step, self._newline, self._step)
-        return Edit(place.colon, rest.end(), f"{head}{self._newline}{block}", place.path, value)
+        newline = self._newline_at(place.end)
+        block = yaml_block(value, column + self._step, newline, self._step)
+        return Edit(place.colon, rest.end(), f"{head}{newline}{block}", place.path, value)
 
     def _with_comment(self, place: _Place, edit: Edit) -> Edit:
         """The edit of a block that is there, from its key's colon on where the comment behind the key is ours."""
         head = self._text[place.colon : place.start]
-        line, found, rest = head.partition(self._newline)
+        line, found, rest = head.partition(self._newline_at(place.colon))
         ours = line.strip().startswith(_OURS)
         if not found or not (ours or (self._comment and not line.strip())):
             return edit
@@ -180,8 +184,9 @@ class _Rewrite:
         if node.flow_style:
             return Edit(place, place, yaml_flow({"acc": value})[1:-1] + ", ", _ACC, value)
         indent = place - self._line_start(place)
-        entry = yaml_block({"acc": value}, indent, self._newline, self._step)[indent:]
-        return Edit(place, place, entry + self._newline + " " * indent, _ACC, value)
+        newline = self._newline_at(place)
+        entry = yaml_block({"acc": value}, indent, newline, self._step)[indent:]
+        return Edit(place, place, entry + newline + " " * indent, _ACC, value)
 
     def _insert_standard(self, value: Any) -> Edit:
         """A `standard` block before `inputs`; where that is the first key, after everything."""
@@ -194,16 +199,17 @@ class _Rewrite:
             entry = yaml_flow({"standard": standard})[1:-1]
             return Edit(offset, offset, entry + (", " if pairs else ""), _STANDARD, standard)
         indent = pairs[0][0].start_mark.index - self._line_start(pairs[0][0].start_mark.index)
-        block = yaml_block({"standard": standard}, indent, self._newline, self._step)
-        if place:
-            offset = self._above_comments(pairs[place][0].start_mark.index, indent)
-            return Edit(offset, offset, block + self._newline, _STANDARD, standard)
         end = self._tree.spans[()].end
+        offset = self._above_comments(pairs[place][0].start_mark.index, indent) if place else end
+        newline = self._newline_at(offset)
+        block = yaml_block({"standard": standard}, indent, newline, self._step)
+        if place:
+            return Edit(offset, offset, block + newline, _STANDARD, standard)
         if self._line_start(end) == end:
-            return Edit(end, end, block + self._newline, _STANDARD, standard)
+            return Edit(end, end, block + newline, _STANDARD, standard)
         rest = _REST_OF_LINE.match(self._text, end)
         if rest is not None:
-            return Edit(rest.end(), rest.end(), self._newline + block, _STANDARD, standard)
+            return Edit(rest.end(), rest.end(), newline + block, _STANDARD, standard)
         raise _Refused("`standard` is missing and there is no clear place for it; add it by hand")
 
     def _above_comments(self, offset: int, indent: int) -> int:
@@ -221,6 +227,21 @@ class _Rewrite:
 
     def _line_end_before(self, start: int) -> str:
         return "\r\n" if self._text[max(start - 2, 0) : start] == "\r\n" else self._text[start - 1]
+
+    def _newline_at(self, offset: int) -> str:
+        """The end of the line at `offset`; in the last line that of the line above."""
+        found = _LINE_END.search(self._text, offset)
+        if found is not None:
+            return found.group()
+        start = self._line_start(offset)
+        return self._line_end_before(start) if start else "\n"
+
+    def _is_repeated(self, anchor: str) -> bool:
+        """Whether an alias repeats what the anchor stands at; comments and texts that look like one do not count."""
+        if f"*{anchor}" not in self._text:
+            return False
+        events = yaml.parse(self._text, Loader=yaml.SafeLoader)
+        return any(isinstance(event, yaml.AliasEvent) and event.anchor == anchor for event in events)
 
     def _line_start(self, offset: int) -> int:
         return max(self._text.rfind("\n", 0, offset), self._text.rfind("\r", 0, offset)) + 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from opscan.model import Edit, Fault, KeyPath
 from opscan.reading.numbers import as_yaml_number, looks_numeric, trap_of
 from opscan.reading.values import Tree
+
+_BEHIND_PROPERTY = re.compile(r"\S*(?:\s+(?:#[^\r\n]*)?)*")
 
 Check = Callable[["Checking", KeyPath, Any], None]
 
@@ -62,15 +65,10 @@ class Checking:
 
 
 def property_length(text: str) -> int:
-    """How many characters of a scalar's source are its anchor and tag (`&a !!str `)."""
+    """How many characters of a scalar's source are its anchor and tag (`&a !!str `), with a comment behind them."""
     length = 0
     while length < len(text) and text[length] in "&!":
-        end = length
-        while end < len(text) and not text[end].isspace():
-            end += 1
-        while end < len(text) and text[end].isspace():
-            end += 1
-        length = end
+        length = _BEHIND_PROPERTY.match(text, length).end()  # type: ignore[union-attr]  # it matches everywhere
     return length
 
 
