@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from opscan.editing.statements import UnreadablePythonError, read_statements
-from opscan.model import Source
+from opscan.model import Edit, Source
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -166,3 +166,13 @@ def own_parts(function: ast.FunctionDef) -> list[ast.AST]:
         if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             stack.extend(ast.iter_child_nodes(part))
     return found
+
+
+def inserted(source: Source, new: str, where: tuple[str | int, ...], value: str) -> Edit:
+    """The edit from the file's text to `new`, which must be an insertion."""
+    old = source.text
+    added = len(new) - len(old)
+    start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    if added <= 0 or old[start:] != new[start + added :]:
+        raise NotEditableError("the edit would change more than it adds")
+    return Edit(start, start, new[start : start + added], where, value)

@@ -12,7 +12,6 @@ from opscan.model import Edit, Fault, KeyPath, Source
 from opscan.reading.trees import FAST_LOADER, Composed, compose_pure
 from opscan.reading.values import place_values
 
-
 _NOTHING: Any = object()
 
 

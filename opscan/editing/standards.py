@@ -43,7 +43,7 @@ def replace_acc(spec: Spec, value: Any, comment: str = "") -> Edit | str:
 
 
 def replace_generate(spec: Spec, name: str) -> Edit | str:
-    """The edit after which `generate`, which must be written, is `name`, or the reason why none can be given."""
+    """The edit after which `generate` is `name`, or the reason why none can be given."""
     return _rewritten(spec, "", lambda rewrite: rewrite.generate(name))
 
 
@@ -83,7 +83,7 @@ class _Rewrite:
     def acc(self, value: Any) -> Edit:
         standard = self._tree.value.get("standard")
         if "standard" not in self._tree.value:
-            return self._insert_standard(value)
+            return self._insert_key("standard", {"acc": value})
         if standard is None:
             return self._put(_STANDARD, {"acc": value}, self._tree.root.flow_style)
         if not isinstance(standard, dict):
@@ -99,7 +99,7 @@ class _Rewrite:
 
     def generate(self, name: str) -> Edit:
         if _GENERATE not in self._tree.spans:
-            raise _Refused("`generate` is missing; add it by hand")
+            return self._insert_key("generate", name)
         return self._put(_GENERATE, name, self._tree.root.flow_style)
 
     # -- replacing a value -------------------------------------------------------------------------------------------
@@ -188,29 +188,28 @@ class _Rewrite:
         entry = yaml_block({"acc": value}, indent, newline, self._step)[indent:]
         return Edit(place, place, entry + newline + " " * indent, _ACC, value)
 
-    def _insert_standard(self, value: Any) -> Edit:
-        """A `standard` block before `inputs`; where that is the first key, after everything."""
+    def _insert_key(self, key: str, value: Any) -> Edit:
+        """A key of the document before `inputs`; where that is the first key, after everything."""
         root = self._tree.root
-        standard = {"acc": value}
         pairs = root.value
-        place = next((index for index, (key, _) in enumerate(pairs) if key.value == "inputs"), None)
+        place = next((index for index, (one, _) in enumerate(pairs) if one.value == "inputs"), None)
         if root.flow_style:
             offset = pairs[place or 0][0].start_mark.index if pairs else root.start_mark.index + 1
-            entry = yaml_flow({"standard": standard})[1:-1]
-            return Edit(offset, offset, entry + (", " if pairs else ""), _STANDARD, standard)
+            entry = yaml_flow({key: value})[1:-1]
+            return Edit(offset, offset, entry + (", " if pairs else ""), (key,), value)
         indent = pairs[0][0].start_mark.index - self._line_start(pairs[0][0].start_mark.index)
         end = self._tree.spans[()].end
         offset = self._above_comments(pairs[place][0].start_mark.index, indent) if place else end
         newline = self._newline_at(offset)
-        block = yaml_block({"standard": standard}, indent, newline, self._step)
+        block = yaml_block({key: value}, indent, newline, self._step)
         if place:
-            return Edit(offset, offset, block + newline, _STANDARD, standard)
+            return Edit(offset, offset, block + newline, (key,), value)
         if self._line_start(end) == end:
-            return Edit(end, end, block + newline, _STANDARD, standard)
+            return Edit(end, end, block + newline, (key,), value)
         rest = _REST_OF_LINE.match(self._text, end)
         if rest is not None:
-            return Edit(rest.end(), rest.end(), newline + block, _STANDARD, standard)
-        raise _Refused("`standard` is missing and there is no clear place for it; add it by hand")
+            return Edit(rest.end(), rest.end(), newline + block, (key,), value)
+        raise _Refused(f"`{key}` is missing and there is no clear place for it; add it by hand")
 
     def _above_comments(self, offset: int, indent: int) -> int:
         """The start of the line at `offset`, or of the comment lines right above it, which belong to it."""

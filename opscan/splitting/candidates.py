@@ -36,8 +36,7 @@ class Candidate:
     def generator(self, audited: Audited) -> Plugin:
         """The plugin with the spec's generator. Raises NotSplit."""
         if self.spec.generate == "default":
-            raise NotSplit("no generator plugin sets its shapes: they stand in the spec itself, so copy the spec and "
-                           "give the inputs the same `dim_values`")  # fmt: skip
+            raise NotSplit("no generator plugin sets its shapes, so none can choose; make a twin (--split)")
         if self.links.generator is None:
             raise NotSplit("; ".join([self.links.generator_reason, *_broken_plugins(self.spec, audited)]))
         return self.links.generator

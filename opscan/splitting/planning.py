@@ -10,12 +10,14 @@ from pathlib import Path
 from opscan.audit import Audited
 from opscan.config import Settings
 from opscan.editing import apply_edits, is_current, replace_acc, replace_generate
-from opscan.editing.plugins import FullShapes, add_full_shapes, choose_per_case, has_full_shapes, sets_standard
+from opscan.editing.full_shapes import add_full_shapes, full_shapes_plugin, has_full_shapes, is_full_shapes_plugin
+from opscan.editing.plugins import choose_per_case, sets_standard
 from opscan.edits import unique_edits
 from opscan.fixing import Change, Plan
 from opscan.model import Edit, Finding, Plugin, Source, Spec
 from opscan.reading import read_file, read_source
 from opscan.splitting.candidates import Candidate, NotSplit, candidates
+from opscan.splitting.places import full_shapes, tensors_text
 from opscan.splitting.verifying import Verified, Verifier
 from opscan.twins import generator_name, is_twin, twin_path
 
@@ -71,44 +73,61 @@ class _Splitting:
             if is_twin(read_file(path), spec):
                 return
             raise NotSplit(f"{path.name} exists already and is no twin of it; move it, or set `split-name`")
-        plugin = candidate.generator(self._audited)
-        if sets_standard(plugin.tree, spec.generate):
-            raise NotSplit(f"generator `{spec.generate}` sets the standard of each case itself; mend it there")
-        self._require_tolerance(candidate)
-        before = self._current(plugin)
-        after = self._with_generator(candidate, before)
-        twin = self._twin(candidate, path)
+        if spec.generate == "default":
+            name, plugin, after, is_there = self._plugin_of_its_own(candidate)
+        else:
+            name, plugin, after, is_there = self._plugin_extended(candidate)
+        twin = self._twin(candidate, path, name)
         self._require_certain(self.verifier.check_twin(twin, after))
         shown = Path(candidate.shown).with_name(path.name).as_posix()
-        group = self._keep(candidate, plugin, after, edits=int(after is not before))
+        group = self._keep(candidate, plugin, None if is_there else after)
         source = replace(twin.source, text="")
-        needs = (spec.source, plugin.source)
+        needs = (spec.source, plugin.source) if plugin.tree is not None else (spec.source,)
         self._twins.append(Change(shown, source, twin.source.text, 0, Path(spec.source.path), group, needs=needs))
         copies = ", ".join(tensor.name for tensor in candidate.report.tensors)
         self.notes.append(f"{candidate.shown}: its twin {shown} compares {copies} bit by bit; draw its cases with "
                           f"-p {plugin.source.path.name}")  # fmt: skip
 
-    def _with_generator(self, candidate: Candidate, plugin: Plugin) -> Plugin:
-        """The plugin with the generator of the twin, which it may have already."""
-        spec = candidate.spec
+    def _plugin_extended(self, candidate: Candidate) -> tuple[str, Plugin, Plugin, bool]:
+        """The generator of the twin, the plugin as it was read and as it will be, and whether it has that already."""
+        spec, plugin = candidate.spec, candidate.generator(self._audited)
+        if sets_standard(plugin.tree, spec.generate):
+            raise NotSplit(f"generator `{spec.generate}` sets the standard of each case itself; mend it there")
+        self._require_tolerance(candidate)
+        before = self._current(plugin)
         name = generator_name(spec.generate, self._settings)
-        places = _places(candidate)
-        names = tuple(spec.inputs[place].name or f"input {place}" for place in places)
-        kinds = {given.kind for given in spec.inputs}
-        wanted = FullShapes(spec.generate, name, places, names, kinds == {"tensor"})
-        if name in plugin.generators:
-            if has_full_shapes(plugin.source, wanted):
-                return plugin
-            raise NotSplit(f"{plugin.source.path.name} has a generator `{name}` already, and it is not what this twin "
-                           "needs; rename it, or set `split-generator`")  # fmt: skip
-        return self._edited(plugin, add_full_shapes(plugin.source, wanted))
+        wanted = full_shapes(spec, candidate.reduced, name)
+        if name not in before.generators:
+            return name, plugin, self._edited(before, add_full_shapes(before.source, wanted)), False
+        if has_full_shapes(before.source, wanted):
+            return name, plugin, before, True
+        raise NotSplit(f"{plugin.source.path.name} has a generator `{name}` already, and it is not what this twin "
+                       "needs; rename it, or set `split-generator`")  # fmt: skip
 
-    def _twin(self, candidate: Candidate, path: Path) -> Spec:
+    def _plugin_of_its_own(self, candidate: Candidate) -> tuple[str, Plugin, Plugin, bool]:
+        """The same for a spec without a generator: the plugin is new, and its text empty as it was read."""
+        self._require_tolerance(candidate)
+        spec = candidate.spec
+        name = generator_name(re.sub(r"\W+", "_", spec.source.path.stem), self._settings)
+        wanted = full_shapes(spec, candidate.reduced, name)
+        path = spec.source.path.with_name(f"generate_{name}.py")
+        if path.resolve() in self._plugins:
+            raise NotSplit(f"{path.name} is the plugin of another spec's twin already; rename one of the specs")
+        if os.path.lexists(path):
+            found = read_file(path)
+            if isinstance(found, Plugin) and is_full_shapes_plugin(found.source, wanted):
+                return name, found, found, True
+            raise NotSplit(f"{path.name} exists already, and has not the generator that this twin needs; move it, or "
+                           "set `split-generator`")  # fmt: skip
+        text = full_shapes_plugin(wanted, spec.source.path.stem)
+        text = text.replace("\n", "\r\n") if "\r\n" in spec.source.text else text
+        return name, Plugin(Source(path, ""), (), (), None), _plugin(Source(path, text)), False
+
+    def _twin(self, candidate: Candidate, path: Path, name: str) -> Spec:
         """The twin as it will be: the text of the spec, its other edits included, with a generator and a standard."""
         spec = candidate.spec
         kept = [edit for edit in self._planned(candidate) if edit.where[:1] != ("standard",)]
         source = replace(spec.source, path=path, text=apply_edits(spec.source, kept).text)
-        name = generator_name(spec.generate, self._settings)
         source = _applied(source, replace_generate(_spec(source), name))
         twin = _spec(source)
         return twin if twin.acc == "equal" else _spec(_applied(source, replace_acc(twin, "equal")))
@@ -142,11 +161,11 @@ class _Splitting:
                            "change; make a twin (--split)")  # fmt: skip
         tolerance = self._tolerance(candidate)
         before = self._current(plugin)
-        after = self._edited(before, choose_per_case(before.source, spec.generate, tolerance))
+        after = self._edited(before, choose_per_case(before.source, spec.generate, tolerance, tensors_text(spec)))
         verified = self.verifier.check_choice(spec, after)
         self._require_certain(verified)
         self._drop_standard(candidate)
-        self._keep(candidate, plugin, after, edits=1)
+        self._keep(candidate, plugin, after)
         name = plugin.source.path.name
         self.notes.append(f"{candidate.shown}: {name} chooses the standard per case: {verified.remark}")
 
@@ -212,15 +231,16 @@ class _Splitting:
             raise NotSplit(f"{plugin.source.path.name}: {edit}")
         return _plugin(_applied(plugin.source, edit))
 
-    def _keep(self, candidate: Candidate, plugin: Plugin, after: Plugin, *, edits: int) -> str:
-        """Note the new text of the plugin, and that the spec goes with it. The name of their group."""
+    def _keep(self, candidate: Candidate, plugin: Plugin, after: Plugin | None) -> str:
+        """Note the new text of the plugin, if any, and that the spec goes with it. The name of their group."""
         path = plugin.source.path.resolve()
         group = path.as_posix()
-        if edits:
+        if after is not None:
             shown, made = self._shown(candidate, plugin), self._plugins.get(path)
-            edits += made.edits if made else 0
+            like = candidate.spec.source.path if plugin.tree is None else None
+            edits = (made.edits if made else 0) + int(like is None)
             needs = (*(made.needs if made else ()), candidate.spec.source)
-            self._plugins[path] = Change(shown, plugin.source, after.source.text, edits, group=group, needs=needs)
+            self._plugins[path] = Change(shown, plugin.source, after.source.text, edits, like, group, needs=needs)
         if candidate.shown in self._specs:
             self._specs[candidate.shown] = replace(self._specs[candidate.shown], group=group)
         return group
@@ -231,22 +251,6 @@ class _Splitting:
         if path.as_posix() in self._audited.sources or Path(candidate.shown).is_absolute():
             return path.as_posix()
         return Path(os.path.relpath(path)).as_posix()
-
-
-def _places(candidate: Candidate) -> tuple[int, ...]:
-    """The inputs to be given the full shape: those whose gradient was summed. Raises NotSplit."""
-    spec = candidate.spec
-    if spec.tensor_input is not None or spec.method_inputs:
-        raise NotSplit("it calls a method, whose receiver and arguments shape each other")
-    if any(given.kind in ("tensors", "tensor_tuple") for given in spec.inputs):
-        raise NotSplit("it has a list of tensors, whose shapes are not made to agree")
-    optional = [given.name for given in spec.inputs if given.kind == "tensor" and not given.required]
-    if optional:
-        raise NotSplit(f"`{optional[0]}` can be left out (required: false), and then has no shape")
-    places = sorted({tensor.input for tensor in candidate.reduced if tensor.input is not None})
-    if not places or places[-1] >= len(spec.inputs):
-        raise NotSplit("the inputs that are broadcast are not known")
-    return tuple(places)
 
 
 def _applied(source: Source, edit: Edit | str) -> Source:
