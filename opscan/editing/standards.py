@@ -18,9 +18,11 @@ from opscan.model import Edit, KeyPath, Spec
 from opscan.reading.checks import property_length
 from opscan.reading.values import Tree, read_tree
 
-_COLON = re.compile(r"[ \t]*:")
+_COLON = re.compile(r"(?:[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?:\r\n|\n|\r))*[ \t]*:")
+"""A key's colon; that of an explicit key (`? key`) begins a line of its own."""
 _REST_OF_LINE = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n]*)?(?=[\r\n]|\Z)")
 _COMMENT_BEHIND = re.compile(r"[ \t]+(?=#)")
+_EXPLICIT = re.compile(r"\?[ \t]+\Z")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _OURS = "# derived:"
@@ -126,7 +128,7 @@ class _Rewrite:
             raise _Refused(f"the value has the anchor &{anchor[1]}, which is repeated elsewhere; edit it by hand")
         colon = _COLON.match(self._text, key.end)
         if colon is None:
-            raise _Refused("the key is written without a ':' right after it")
+            raise _Refused("the key is written without a ':'")
         start = span.start + properties
         start = colon.end() if span.start == span.end else start
         is_block = leaf is None and not is_alias and self._text[start : start + 1] not in ("{", "[")
@@ -180,7 +182,7 @@ class _Rewrite:
         if not node.value:
             place = span.start + property_length(self._text[span.start : span.end]) + 1
             return Edit(place, place, yaml_flow({"acc": value})[1:-1], _ACC, value)
-        place = node.value[0][0].start_mark.index
+        place = self._entry_start(node.value[0][0])
         if node.flow_style:
             return Edit(place, place, yaml_flow({"acc": value})[1:-1] + ", ", _ACC, value)
         indent = place - self._line_start(place)
@@ -194,10 +196,11 @@ class _Rewrite:
         pairs = root.value
         place = next((index for index, (one, _) in enumerate(pairs) if one.value == "inputs"), None)
         if root.flow_style:
-            offset = pairs[place or 0][0].start_mark.index if pairs else root.start_mark.index + 1
+            offset = self._entry_start(pairs[place or 0][0]) if pairs else root.start_mark.index + 1
             entry = yaml_flow({key: value})[1:-1]
             return Edit(offset, offset, entry + (", " if pairs else ""), (key,), value)
-        indent = pairs[0][0].start_mark.index - self._line_start(pairs[0][0].start_mark.index)
+        first = self._entry_start(pairs[0][0])
+        indent = first - self._line_start(first)
         end = self._tree.spans[()].end
         offset = self._above_comments(pairs[place][0].start_mark.index, indent) if place else end
         newline = self._newline_at(offset)
@@ -210,6 +213,12 @@ class _Rewrite:
         if rest is not None:
             return Edit(rest.end(), rest.end(), newline + block, (key,), value)
         raise _Refused(f"`{key}` is missing and there is no clear place for it; add it by hand")
+
+    def _entry_start(self, key: Any) -> int:
+        """Where an entry begins: at its key, or at the '?' before it."""
+        start: int = key.start_mark.index
+        explicit = _EXPLICIT.search(self._text, self._line_start(start), start)
+        return explicit.start() if explicit else start
 
     def _above_comments(self, offset: int, indent: int) -> int:
         """The start of the line at `offset`, or of the comment lines right above it, which belong to it."""

@@ -79,6 +79,8 @@ def _chooses(spec: Spec, report: FileReport, links: Links) -> bool:
 def _broken_plugins(spec: Spec, audited: Audited) -> Iterator[str]:
     """Plugins of the spec's folder that cannot be read and mention its generator."""
     folder = Path(spec.source.path).resolve().parent
+    if spec.generate == "default":
+        return
     for file in audited.catalog.files:
         if isinstance(file, Unread) and file.kind == "plugin" and file.path.resolve().parent == folder:
             try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hypothesis import strategies as st
+from styled_documents import styled_documents
 
 from opscan.editing import Edited, apply_edits, replace_acc, replace_case_acc
 from opscan.editing.meaning import same
@@ -19,6 +21,7 @@ from opscan.reading import locate
 from opscan.reading.cases import read_cases
 from opscan.reading.specs import is_design, read_spec
 from opscan.reading.stored import StoredSource
+from opscan.reading.texts import decode
 from opscan.reading.values import read_tree
 
 STANDARDS = [
@@ -86,7 +89,7 @@ def documents(draw: st.DrawFn, standards: Sequence[str] = STANDARDS) -> str:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    text = draw(documents([*STANDARDS, *WILD_STANDARDS]))
+    text = draw(documents([*STANDARDS, *WILD_STANDARDS]) | styled_documents())
     for _ in range(draw(st.integers(1, 4))):
         place = draw(st.integers(0, len(text)))
         length = draw(st.integers(0, 6))
@@ -96,13 +99,24 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 def spec_of(text: str) -> Spec | None:
-    source = Source(Path("x.yaml"), text)
+    """The spec that a file with this text holds, which may begin with a BOM."""
+    source = decode(Path("x.yaml"), text.encode("utf-8"))
+    assert isinstance(source, Source)
     tree = read_tree(source)
     return read_spec(source, tree) if not isinstance(tree, tuple) and is_design(tree.value) else None
 
 
 def comments(text: str) -> list[str]:
-    return re.findall(r"(?:^|(?<=\s))#[^\r\n]*", text)
+    """The comments of a YAML text, told by what PyYAML's scanner leaves between its tokens."""
+    outside, last = [], 0
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, (yaml.ScalarToken, yaml.AnchorToken, yaml.AliasToken, yaml.TagToken)):
+            outside.append(text[last : token.start_mark.index])
+            last = token.end_mark.index
+            if getattr(token, "style", None) in ("|", ">"):
+                outside.append("\n")  # it has taken the line's end
+    outside.append(text[last:])
+    return re.findall(r"(?:^|(?<=[\s\0]))#[^\r\n\0]*", "\0".join(outside))
 
 
 def check_rewrite(spec: Spec, value: Any) -> bool:
@@ -128,11 +142,31 @@ def check_rewrite(spec: Spec, value: Any) -> bool:
     return True
 
 
+def check_spec(text: str, value: Any) -> None:
+    spec = spec_of(text)
+    if spec is not None:
+        check_rewrite(spec, value)
+
+
+def check_numbers(text: str) -> None:
+    """Numbers that YAML reads as text are mended at once, and once is enough."""
+    spec = spec_of(text)
+    assert spec is not None
+    edits = [fault.edit for fault in spec.faults if fault.edit is not None]
+    edited = apply_edits(spec.source, edits)
+    assert edited.refused == ()
+    again = spec_of(edited.text)
+    assert again is not None
+    assert [fault for fault in again.faults if fault.edit] == []
+    assert "1e-8" not in edited.text
+
+
 def check_broken_spec(text: str, value: Any) -> None:
     """Of a text that may be anything: no exception, and no change but where an applied edit says so."""
     spec = spec_of(text)
     if spec is None:
         return
+    text = spec.source.text
     edit = replace_acc(spec, value)
     edits = [fault.edit for fault in spec.faults if fault.edit] + ([edit] if isinstance(edit, Edit) else [])
     edited = apply_edits(spec.source, edits)
@@ -253,3 +287,24 @@ def _sorted(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: _sorted(tree[key]) for key in sorted(tree)}
     return [_sorted(item) for item in tree] if isinstance(tree, list) else tree
+
+
+@dataclass(frozen=True)
+class Property:
+    """What must hold of every text that `arguments` gives; the suite tries `examples` of them."""
+
+    check: Callable[..., None]
+    arguments: tuple[st.SearchStrategy[Any], ...]
+    examples: int
+
+
+VALUE = st.sampled_from(VALUES)
+LENGTH = st.integers(1, 400)
+PROPERTIES = {
+    "specs in every listed style": Property(check_spec, (documents(), VALUE), 100),
+    "specs in any mixture of styles": Property(check_spec, (styled_documents(), VALUE), 150),
+    "specs, mutated": Property(check_broken_spec, (mutated(), VALUE), 250),
+    "numbers written as text": Property(check_numbers, (documents(),), 100),
+    "case files in every style": Property(check_cases, (case_texts(), VALUE, LENGTH), 100),
+    "case files, mutated": Property(check_cases, (broken_case_texts(), VALUE, LENGTH), 150),
+}

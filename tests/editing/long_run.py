@@ -10,46 +10,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from edit_documents import (
-    VALUES,
-    broken_case_texts,
-    case_texts,
-    check_broken_spec,
-    check_cases,
-    check_rewrite,
-    documents,
-    mutated,
-    spec_of,
-)
+from edit_documents import PROPERTIES
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 
-def check_spec(text: str, value: Any) -> None:
-    spec = spec_of(text)
-    if spec is not None:
-        check_rewrite(spec, value)
-
-
-VALUE = st.sampled_from(VALUES)
-LENGTH = st.integers(1, 400)
-PROPERTIES: dict[str, tuple[Callable[..., None], tuple[st.SearchStrategy[Any], ...]]] = {
-    "specs in every style": (check_spec, (documents(), VALUE)),
-    "specs, mutated": (check_broken_spec, (mutated(), VALUE)),
-    "case files in every style": (check_cases, (case_texts(), VALUE, LENGTH)),
-    "case files, mutated": (check_cases, (broken_case_texts(), VALUE, LENGTH)),
-}
-
-
 def run(name: str, examples: int, start: int) -> bool:
     """Try one property; whether it held."""
-    check, strategies = PROPERTIES[name]
+    one = PROPERTIES[name]
     seen: set[int] = set()
 
     @seed(start)
@@ -60,10 +33,10 @@ def run(name: str, examples: int, start: int) -> bool:
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )
-    @given(st.tuples(*strategies))
+    @given(st.tuples(*one.arguments))
     def trial(arguments: tuple[Any, ...]) -> None:
         seen.add(hash(arguments[0]))
-        check(*arguments)
+        one.check(*arguments)
 
     begun = time.perf_counter()
     try:
