@@ -199,6 +199,10 @@ def _copy_ownership(target: Path, name: str) -> None:
     with contextlib.suppress(OSError, AttributeError):
         os.chown(name, status.st_uid, status.st_gid)
     os.chmod(name, status.st_mode & 0o7777)
+    if hasattr(os, "listxattr"):  # access lists are among them
+        with contextlib.suppress(OSError):
+            for attribute in os.listxattr(target):
+                os.setxattr(name, attribute, os.getxattr(target, attribute))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,6 +30,19 @@ def test_bom_line_ends_and_mode_stay(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["x.yaml"]
 
 
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="needs extended attributes")
+def test_extended_attributes_stay(tmp_path: Path) -> None:
+    """Access lists are kept in them."""
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"a: 1\n")
+    try:
+        os.setxattr(path, "user.owner", b"accuracy")
+    except OSError as problem:
+        pytest.skip(f"the file system has no extended attributes: {problem.strerror}")
+    write_atomically(path, read(path), "a: 2\n")
+    assert os.getxattr(path, "user.owner") == b"accuracy"
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real = tmp_path / "real" / "x.yaml"
     real.parent.mkdir()
