@@ -132,16 +132,17 @@ def _yaml_meaning(source: Source) -> Meaning:
 
 
 def _built(composed: Composed) -> Any:
-    """What the reader of ATK makes of a document, after everything else was read from it; `_NOTHING` where it fails."""
+    """What the reader of ATK makes of a document, after everything else was read from it; raises Unreadable."""
     import yaml
 
-    if composed.root is None:
-        return None
     loader = composed.loader("")
     try:
-        return loader.construct_document(composed.root)
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError):
-        return _NOTHING
+        return None if composed.root is None else loader.construct_document(composed.root)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise Unreadable(f"{line}ATK's reader refuses it: {error.problem}") from None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise Unreadable(f"ATK's reader refuses it: {error}") from None
     finally:
         loader.dispose()
 
