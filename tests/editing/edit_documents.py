@@ -302,8 +302,8 @@ VALUE = st.sampled_from(VALUES)
 LENGTH = st.integers(1, 400)
 PROPERTIES = {
     "specs in every listed style": Property(check_spec, (documents(), VALUE), 100),
-    "specs in any mixture of styles": Property(check_spec, (styled_documents(), VALUE), 150),
-    "specs, mutated": Property(check_broken_spec, (mutated(), VALUE), 250),
+    "specs in any mixture of styles": Property(check_spec, (styled_documents(), VALUE), 100),
+    "specs, mutated": Property(check_broken_spec, (mutated(), VALUE), 200),
     "numbers written as text": Property(check_numbers, (documents(),), 100),
     "case files in every style": Property(check_cases, (case_texts(), VALUE, LENGTH), 100),
     "case files, mutated": Property(check_cases, (broken_case_texts(), VALUE, LENGTH), 150),

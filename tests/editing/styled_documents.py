@@ -10,8 +10,30 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-WORDS = ["equal", "default", "a # b", "it's", 'say "x"', "*a", "误差 😀", "x" * 400, "", "1e-4", "a: b", "null", "-"]
-ACCS: list[Any] = [*WORDS, None, {}, {"single_bm": {"type": "a # b"}}, {"mixed_tolerance_bm": {"fp32_rtol": "1e-4"}}]
+WORDS = [
+    "equal",
+    "default",
+    "a # b",
+    "b # a",
+    "it's",
+    'say "x"',
+    "*a",
+    "误差 😀",
+    "x" * 400,
+    "y" + "x" * 400,
+    "",
+    "1e-4",
+    "a: b",
+    "null",
+    "-",
+]
+ACCS: list[Any] = [
+    *WORDS,
+    *[None] * 4,
+    {},
+    {"single_bm": {"type": "a # b"}},
+    {"mixed_tolerance_bm": {"fp32_rtol": "1e-4"}},
+]
 COMMENTS = ["", "", "", "  # 注释", " # 'x", ' # "', "  # a: b # c", " #", "   # &a *a"]
 ABOVE = ["", "", "", "", "# above", "", "# - x: 1"]
 LINE_ENDS = ["\n", "\r\n", "\r", "mixed"]
@@ -33,7 +55,7 @@ class _Writer:
         if isinstance(value, str) and value.startswith("*raw"):
             return value.removeprefix("*raw ")
         if value is None:
-            return str(self._one_of("null", "~", ""))
+            return str(self._one_of("null", "~", "", ""))
         if not isinstance(value, str):
             return json.dumps(value)
         styles = ['"', "'", "x"] + ([""] * 4 if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value else [])
@@ -109,7 +131,9 @@ INPUT = {"name": "x", "type": "tensor", "dtypes": {"values": ["fp32", "bf16"]}}
 def _standards(draw: st.DrawFn) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
     """The pairs of `standard`, if any, and what must stand above them: the anchors of aliases and merges."""
     acc, perf = draw(st.sampled_from(ACCS)), draw(st.sampled_from(["not_key", [1.5, 2]]))
-    kind = draw(st.sampled_from(["plain"] * 9 + ["twice", "alias", "merge", "merges", "acc alias", "repeated"]))
+    kind = draw(
+        st.sampled_from(["plain"] * 9 + ["twice", "twice", "alias", "merge", "merges", "acc alias", "repeated"])
+    )
     both = draw(st.permutations([("acc", acc), ("perf", perf)]))
     body = dict(both[: draw(st.integers(0, 2))])
     if kind == "plain":
@@ -139,10 +163,10 @@ def styled_documents(draw: st.DrawFn) -> str:
         standards,
         *([[("version", draw(st.sampled_from(WORDS)))]] if draw(st.booleans()) and not above else []),
         *([[("backward", True)]] if draw(st.booleans()) else []),
-        *([[("generate", "narrow"), ("generate", "default")]] if draw(st.sampled_from([False] * 8 + [True])) else []),
+        *([[("generate", "narrow"), ("generate", "default")]] if draw(st.sampled_from([False] * 4 + [True])) else []),
     ]
     pairs = [*above, *(pair for group in draw(st.permutations(others)) for pair in group)]
-    if draw(st.sampled_from([False] * 9 + [True])) and not above and len({key for key, _ in pairs}) == len(pairs):
+    if draw(st.sampled_from([False] * 4 + [True])) and not above and len({key for key, _ in pairs}) == len(pairs):
         plain = {key: value for key, value in pairs if "*raw" not in repr(value)}
         text = draw(st.sampled_from(["", "--- "])) + writer.flow(plain) + "\n"
     else:
@@ -194,7 +218,7 @@ FEATURES: dict[str, Callable[[str], bool]] = {
     "an escaped key": lambda text: '"\\x' in text,
     "a long line": lambda text: "x" * 400 in text,
     "a comment behind": lambda text: "# 注释" in text,
-    "a hash in a text": lambda text: "'a # b'" in text or '"a # b"' in text,
+    "a hash in a text": lambda text: re.search(r"['\"][ab] # [ab]['\"]", text) is not None,
     "a document's start": lambda text: "---" in text,
     "a document's end": lambda text: "..." in text,
     "a directive": lambda text: "%YAML" in text,

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from styled_documents import FEATURES, styled_documents
 
+from opscan.editing import replace_acc
 from opscan.editing.meaning import same
+from opscan.model import Edit
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
@@ -43,7 +45,7 @@ def test_the_generated_specs_have_every_style() -> None:
     """A property that is tried on nothing but plain specs says little."""
     found: Counter[str] = Counter()
 
-    @settings(max_examples=600, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(styled_documents())
     def count(text: str) -> None:
         spec = spec_of(text)
@@ -51,9 +53,9 @@ def test_the_generated_specs_have_every_style() -> None:
         if spec is not None:
             found["specs"] += 1
             found.update(name for name, holds in FEATURES.items() if holds(text))
-            found["rewritten"] += check_rewrite(spec, VALUES[1])
+            found["edited"] += isinstance(replace_acc(spec, VALUES[4]), Edit)
 
     count()
     assert found["specs"] > 0.8 * found["all"]
-    assert found["rewritten"] > 0.5 * found["specs"]
-    assert [name for name in FEATURES if found[name] < 0.01 * found["specs"]] == []
+    assert found["edited"] > 0.5 * found["specs"]
+    assert [name for name in FEATURES if not found[name]] == []
