@@ -10,7 +10,6 @@ from pathlib import Path
 
 from opscan.audit import Audited
 from opscan.editing import (
-    DiffNames,
     Edited,
     StaleFileError,
     alone_in,
@@ -20,13 +19,13 @@ from opscan.editing import (
     create_atomically,
     edited_diff,
     is_current,
-    name_in_diff,
     new_file_diff,
     remove_leftovers,
     unified_diff,
     with_bom,
     write_atomically,
 )
+from opscan.editing.diff_names import DiffNames, name_in_diff
 from opscan.edits import unique_edits
 from opscan.model import Finding, Source
 from opscan.reading.stored import StoredSource

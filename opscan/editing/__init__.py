@@ -1,7 +1,6 @@
 """How does the text change, and only there? Edits to verified new text, to files and to diffs."""
 
 from opscan.editing.cases import replace_case_acc
-from opscan.editing.diff_names import DiffNames, name_in_diff
 from opscan.editing.diffs import edited_diff, new_file_diff, unified_diff
 from opscan.editing.files import (
     StaleFileError,
@@ -19,7 +18,6 @@ from opscan.editing.standards import replace_acc, replace_generate
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 
 __all__ = [
-    "DiffNames",
     "Edited",
     "Refusal",
     "StaleFileError",
@@ -30,7 +28,6 @@ __all__ = [
     "create_atomically",
     "edited_diff",
     "is_current",
-    "name_in_diff",
     "new_file_diff",
     "remove_leftovers",
     "replace_acc",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from opscan.model import Edit, Fault, KeyPath
 from opscan.reading.numbers import as_yaml_number, looks_numeric, trap_of
 from opscan.reading.values import Tree
-
-_BEHIND_PROPERTY = re.compile(r"\S*(?:\s+(?:#[^\r\n]*)?)*")
 
 Check = Callable[["Checking", KeyPath, Any], None]
 
@@ -68,7 +65,10 @@ def property_length(text: str) -> int:
     """How many characters of a scalar's source are its anchor and tag (`&a !!str `), with a comment behind them."""
     length = 0
     while length < len(text) and text[length] in "&!":
-        length = _BEHIND_PROPERTY.match(text, length).end()  # type: ignore[union-attr]  # it matches everywhere
+        while length < len(text) and not text[length].isspace():
+            length += 1
+        while length < len(text) and (text[length].isspace() or text[length] == "#"):
+            length += 1 if text[length].isspace() else len(text[length:].splitlines()[0])
     return length
 
 
