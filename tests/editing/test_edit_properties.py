@@ -19,7 +19,7 @@ from opscan.model import Edit
 def test_it_holds(name: str) -> None:
     one = PROPERTIES[name]
 
-    @settings(max_examples=one.examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=one.examples, suppress_health_check=list(HealthCheck))
     @given(st.tuples(*one.arguments))
     def trial(arguments: tuple[object, ...]) -> None:
         one.check(*arguments)
@@ -45,7 +45,7 @@ def test_the_generated_specs_have_every_style() -> None:
     """A property that is tried on nothing but plain specs says little."""
     found: Counter[str] = Counter()
 
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(styled_documents())
     def count(text: str) -> None:
         spec = spec_of(text)

@@ -79,7 +79,7 @@ def test_names(tmp_path: Path, name: str) -> None:
 
 
 @needs_git
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LINES, LINES, st.booleans(), st.booleans())
 def test_any_two_texts(tmp_path: Path, old: list[str], new: list[str], old_end: bool, new_end: bool) -> None:
     before = "\n".join(["first", *old]) + ("\n" if old_end else "")

@@ -204,7 +204,7 @@ ENTRIES = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(ENTRIES, max_size=4), st.integers(0, 400), st.integers(0, 3), st.text('[]{},:"\\ x', max_size=2))
 def test_any_list_is_read_without_an_exception(entries: list[Any], place: int, length: int, piece: str) -> None:
     text = json.dumps([CASE, *entries])

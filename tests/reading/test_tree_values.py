@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opscan.model import Fault, Source
@@ -78,7 +78,7 @@ def test_values_and_spans(text: str, newline: str) -> None:
         spans_hit_the_text(text, tree)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(
     st.sampled_from(DOCUMENTS),
     st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from opscan.judging.regex import PatternError, compile_pattern
@@ -23,7 +23,6 @@ def grouped(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(deadline=None)
 @given(st.recursive(ATOMS, grouped, max_leaves=8), st.text("ab1. -\nc", max_size=12))
 def test_answers_are_those_of_re(pattern: str, text: str) -> None:
     try:

@@ -59,7 +59,7 @@ def satisfies(spec_input: SpecInput, shape: tuple[int, ...]) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tensor_specs(), st.integers(0, 2**32))
 def test_every_shape_satisfies_the_spec(spec_input: SpecInput, seed: int) -> None:
     space = shape_space(spec_input)
@@ -72,7 +72,7 @@ def test_every_shape_satisfies_the_spec(spec_input: SpecInput, seed: int) -> Non
     assert all(satisfies(spec_input, s) for s in shapes), shapes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tensor_specs(), st.integers(0, 999))
 def test_declared_evidence_satisfies_the_spec(spec_input: SpecInput, seed: int) -> None:
     evidence = gather_evidence(make_spec(spec_input), case_file=None, plugin=None, draws=12, seed=seed)
@@ -87,7 +87,7 @@ def test_declared_evidence_satisfies_the_spec(spec_input: SpecInput, seed: int) 
         assert len(set(shapes)) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tensor_specs())
 def test_corners_are_the_extremes(spec_input: SpecInput) -> None:
     corners = corner_shapes(shape_space(spec_input))
