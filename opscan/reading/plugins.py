@@ -7,6 +7,7 @@ tree is read instead, so that aliased imports are understood too.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opscan.model import Fault, Plugin, Source, Span
@@ -86,11 +87,12 @@ class _Registered:
     def _note_constant(self, statement: ast.stmt) -> None:
         import ast
 
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            if isinstance(statement.value.value, str):
-                value = statement.value.value
-                self._constants.update({t.id: value for t in statement.targets if isinstance(t, ast.Name)})
-        elif isinstance(statement, ast.Assign):
+        if not isinstance(statement, ast.Assign):
+            return
+        value = self._text(statement.value)
+        if value is not None:
+            self._constants.update({t.id: value for t in statement.targets if isinstance(t, ast.Name)})
+        else:
             # A second name for a registry: `REG = GENERATOR_REGISTRY`.
             origin = self._last_name(statement.value)
             if origin in (_GENERATOR_REGISTRY, "register"):
@@ -152,8 +154,25 @@ class _Registered:
         return ""
 
     def _text(self, node: ast.expr | None) -> str | None:
+        """The text of a constant, of the name of one, or put together from these (`f"generate_{OP}"`, `"gen_" + OP`)."""
         import ast
 
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return node.value
-        return self._constants.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(node, ast.Name):
+            return self._constants.get(node.id)
+        if isinstance(node, ast.JoinedStr):
+            return self._joined(node.values)
+        if isinstance(node, ast.FormattedValue):
+            return self._text(node.value) if node.conversion == -1 and node.format_spec is None else None
+        return self._joined([node.left, node.right]) if isinstance(node, ast.BinOp) and _is_add(node.op) else None
+
+    def _joined(self, nodes: Sequence[ast.expr]) -> str | None:
+        texts = [text for node in nodes if (text := self._text(node)) is not None]
+        return "".join(texts) if len(texts) == len(nodes) else None
+
+
+def _is_add(operator: ast.operator) -> bool:
+    import ast
+
+    return isinstance(operator, ast.Add)

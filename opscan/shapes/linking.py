@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 _NODE_NAME = re.compile(r"[^\s'\"=]+\.ya?ml\b")
 _PLUGIN_NAME = re.compile(r"[^\s'\"=]+\.py\b")
-_COMPOSED_NAME = re.compile(r"\bregister\(\s*f['\"]")
+_COMPOSED_NAME = re.compile(r"\bregister\(\s*(?:name\s*=\s*)?(?:f['\"]|[^)\n]*\+)")
 _TOP_LEVEL = re.compile(r"^(generate|api_type|aclnn_api_type)[ \t]*:[ \t]*['\"]?([^\s'\"#]+)", re.MULTILINE)
 
 
@@ -154,7 +154,7 @@ def executor_companions(case_file: CaseFile) -> list[Path]:
 
 
 def _mentions(text: str, names: Iterable[str]) -> bool:
-    """Whether a Python file may register one of the names, perhaps put together in an f-string."""
+    """Whether a Python file may register one of the names, perhaps put together by an f-string or `+`."""
     return any(name in text for name in names) or _COMPOSED_NAME.search(text) is not None
 
 

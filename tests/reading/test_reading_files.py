@@ -149,6 +149,10 @@ def test_discover(tmp_path: Path) -> None:
         ("from a import b\nclass A(b.BaseApi): pass\n", (), ("A",)),
         ("@register('e')\n@register('f')\nclass A(BaseApi): pass\n", (), ("e", "f")),
         ("@register(f'e{1}')\nclass A(BaseApi): pass\n", (), ("A",)),
+        ("OP = 'o'\n@register(f'{OP}_e')\nclass A(BaseApi): pass\n", (), ("o_e",)),
+        ("OP = 'o'\nN = 'e_' + OP + f'_{OP}'\n@register(N)\nclass A(BaseApi): pass\n", (), ("e_o_o",)),
+        ("OP = 'o'\n@register(f'{OP:>3}')\nclass A(BaseApi): pass\n", (), ("A",)),
+        ("@register('e' + other)\nclass A(BaseApi): pass\n", (), ("A",)),
         ("if True:\n    @register('e')\n    class A(BaseApi): pass\nx = '\\d'\n", (), ("e",)),
     ],
 )
