@@ -154,7 +154,7 @@ class _Registered:
         return ""
 
     def _text(self, node: ast.expr | None) -> str | None:
-        """The text of a constant, of the name of one, or put together from these (`f"generate_{OP}"`, `"gen_" + OP`)."""
+        """The text of a constant, of the name of one, or put together from these: `f"generate_{OP}"`, `"gen_" + OP`."""
         import ast
 
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -10,6 +10,9 @@ from opscan.shapes.scope import Scope
 from opscan.shapes.stops import MAX_DEPTH, CannotFollow, PluginRaise
 from opscan.shapes.values import ClassValue, ExceptionType, ExceptionValue, FunctionValue
 
+_UNSPECIAL = frozenset(
+    {"__init__", "__call__", "__post_init__", "__str__", "__repr__", "__doc__", "__slots__", "__all__"}
+)
 _BINDINGS = {"staticmethod": "static", "classmethod": "class", "property": "property"}
 
 
@@ -70,9 +73,12 @@ class Definitions(Evaluator):
         inner = Scope(scope)
         self.run_tolerantly(node.body, inner)
         for value in inner.names.values():
-            if isinstance(value, FunctionValue):
+            if isinstance(value, FunctionValue) and value.scope is inner:
                 value.owner, value.scope = cls, scope
         cls.attributes.update(inner.names)
+        special = next((name for name in inner.names if _is_special(name)), None)
+        if special is not None:
+            raise CannotFollow(f"`{special}` of class `{node.name}`", node.lineno, node.col_offset + 1)
         result: Any = cls
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator, scope), [result])
@@ -109,3 +115,8 @@ class Definitions(Evaluator):
         if missing or surplus:
             raise PluginRaise(ExceptionValue(TypeError, (f"wrong arguments for {function.name}()",)), self.line)
         scope.names.update(values)
+
+
+def _is_special(name: str) -> bool:
+    """Whether a class gives an operator of Python a meaning of its own (`__eq__`, `__len__`), which is not followed."""
+    return name.startswith("__") and name.endswith("__") and name not in _UNSPECIAL

@@ -12,10 +12,11 @@ from typing import Any
 
 from opscan.shapes.library import BUILTINS
 from opscan.shapes.machine import Machine
+from opscan.shapes.methods import COUNTED
 from opscan.shapes.operations import compare, describe, format_value, subscript, to_text, truth
 from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import FunctionValue, Poison, SuperValue, measure
+from opscan.shapes.stops import CannotFollow, PluginRaise
+from opscan.shapes.values import ClassValue, DefaultDict, ExceptionValue, FunctionValue, Poison, SuperValue, measure
 
 
 class Evaluator(Machine):
@@ -97,7 +98,19 @@ class Evaluator(Machine):
 
     def item(self, container: Any, index: Any) -> Any:
         """`container[index]`."""
+        if type(container) is DefaultDict and index not in container:
+            return self._missing_item(container, index)
         return self.guard(subscript, container, index, self.budget)
+
+    def _missing_item(self, container: DefaultDict, index: Any) -> Any:
+        """What a `defaultdict` makes for a new key; a `Counter` makes nothing, and counts 0."""
+        if container.factory is COUNTED:
+            return 0
+        if container.factory is None:
+            raise PluginRaise(ExceptionValue(KeyError, (index,)), self.line)
+        container[index] = self.call(container.factory, [])
+        self.budget.limit(len(container))
+        return container[index]
 
     def index(self, node: ast.AST, scope: Scope) -> Any:
         """The index of a subscript: a value, or a slice."""
@@ -170,7 +183,7 @@ class Evaluator(Machine):
         return result
 
     def _mapping(self, value: Any) -> dict[Any, Any]:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             raise CannotFollow(f"`**` with {describe(value)}")
         return value
 
@@ -221,7 +234,7 @@ class Evaluator(Machine):
 
     def _call(self, node: ast.Call, scope: Scope) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and scope.holder("super") is None:
-            return self._super(scope)
+            return self._super(node, scope)
         function = self.eval(node.func, scope)
         args = self._sequence(node, scope)
         named: dict[str, Any] = {}
@@ -238,7 +251,12 @@ class Evaluator(Machine):
         self.at = node
         return result
 
-    def _super(self, scope: Scope) -> SuperValue:
+    def _super(self, node: ast.Call, scope: Scope) -> SuperValue:
+        if node.args:
+            given = self._sequence(node, scope)
+            if len(given) != 2 or not isinstance(given[0], ClassValue):
+                raise CannotFollow("`super()` with these arguments")
+            return SuperValue(given[0], given[1])
         holder: Scope | None = scope
         while holder is not None and (holder.function is None or holder.function.owner is None):
             holder = holder.parent

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from es import
+from itertools import chain, cycle
 from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.model import Case, Plugin, Spec
+from opscan.shapes.atk_generator import BASE_GENERATOR
 from opscan.shapes.interpreter import Interpreter
 from opscan.shapes.machine import ERRORS
 from opscan.shapes.operations import describe
 from opscan.shapes.records import case_record, design_record, frozen_case
 from opscan.shapes.scope import Scope
+from opscan.shapes.state import fingerprint
 from opscan.shapes.stops import STEPS_IN_ALL, STEPS_PER_DRAW, CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, FunctionValue, Instance, Poison, Record
+from opscan.shapes.values import ClassValue, Instance, Poison, Record
 
 _MODULE_STEPS = 2 * STEPS_PER_DRAW
 
@@ -42,12 +46,17 @@ class Refusal:
 
 
 class Generator:
-    """One generator class of a plugin, ready to be run on cases. Raises CannotFollow where there is none to follow."""
+    """One generator class of a plugin, ready to be run on cases. Raises CannotFollow where there is none to follow.
 
-    def __init__(self, plugin: Plugin, spec: Spec, seed: int) -> None:
+    `more`: the cases that a plugin gets which takes several for one of its own; `total` is how many ATK would draw.
+    """
+
+    def __init__(self, plugin: Plugin, spec: Spec, seed: int, more: Sequence[Case], total: int) -> None:
         self.interpreter = Interpreter(random.Random(seed))
+        self.interpreter.case_numbers = total
         self.interpreter.budget.grant(_MODULE_STEPS)
-        scope = self.interpreter.run_module(plugin.tree)
+        self._more = (case_record(case) for case in cycle(more))
+        scope = self._scope = self.interpreter.run_module(plugin.tree)
         cls = self.interpreter.registered.get(spec.generate, scope.names.get(spec.generate))
         if not isinstance(cls, ClassValue):
             raise _missing(plugin.tree, scope, spec.generate)
@@ -55,11 +64,8 @@ class Generator:
         self.index_used = _mentions_index(plugin.tree)
 
     def _create(self, cls: ClassValue, spec: Spec) -> Instance:
-        for name in ("generate", "__new__", "__getattribute__", "__getattr__"):
-            override = cls.find(name)
-            if override is not None:
-                line = override.node.lineno if isinstance(override, FunctionValue) else 0
-                raise CannotFollow(f"`{name}()`, which replaces ATK's own,", line)
+        if not cls.derives_from(BASE_GENERATOR):
+            raise CannotFollow(f"class `{cls.name}`, which does not derive from CaseGenerator,")
         self.interpreter.budget.grant(STEPS_PER_DRAW)
         try:
             instance = self.interpreter.call(cls, [design_record(spec)])
@@ -70,39 +76,32 @@ class Generator:
         instance.attributes.setdefault("index", 0)
         return instance
 
-    def count_cases(self, default: int) -> int:
+    def count_cases(self) -> int:
         """How many cases ATK generates: what `_get_case_numbers` or `self.length` say, where they say it plainly."""
-        counter = self.instance.cls.find("_get_case_numbers")
-        if isinstance(counter, FunctionValue):
+        counted = self.instance.attributes.get("length")
+        if type(counted) is not int or counted <= 0:
             self.interpreter.budget.grant(STEPS_PER_DRAW)
             try:
-                counted = self.interpreter.call(counter, [self.instance])
+                counted = self.interpreter.call(self.interpreter.attribute(self.instance, "_get_case_numbers"), [])
             except (CannotFollow, PluginRaise):
-                return default
-            return counted if type(counted) is int and counted > 0 else default
-        length = self.instance.attributes.get("length")
-        return length if type(length) is int and length > 0 else default
+                counted = 0
+        return counted if type(counted) is int and counted > 0 else self.interpreter.case_numbers
+
+    def state(self) -> tuple[Any, ...] | None:
+        """What is carried from one case to the next, but for the index; None where that cannot be told."""
+        self.instance.attributes["index"] = 0
+        return fingerprint(self._scope, self.instance)
 
     def run(self, drawn: Case, index: int) -> Case:
         """The case after both hooks, as the case with that index (from 0). Raises CannotFollow and PluginRaise."""
         self.interpreter.budget.grant(STEPS_PER_DRAW)
-        record = case_record(drawn)
-        attributes = self.instance.attributes
-        attributes["index"] = index
-        inputs = record.fields["inputs"]
-        for position, given in enumerate(inputs):
-            changed = self._hook("after_input_config", position, given)
-            inputs[position] = given if changed is None else changed
-        attributes["index"] = index + 1
-        changed = self._hook("after_case_config", record)
-        result = record if changed is None else changed
-        if not isinstance(result, Record) or result.kind != "case":
-            raise CannotFollow(f"`after_case_config` returning {describe(result)}")
+        self.interpreter.drawn = chain((case_record(drawn),), self._more)
+        self.instance.attributes["index"] = index
+        result = self.interpreter.call(self.interpreter.attribute(self.instance, "generate"), [])
+        if not isinstance(result, Record) or result.kind != "CaseConfig":
+            raise CannotFollow(f"a case that is {describe(result)}")
         frozen: Case = self.interpreter.guard(frozen_case, result, drawn)
         return frozen
-
-    def _hook(self, name: str, *args: Any) -> Any:
-        return self.interpreter.call(self.interpreter.attribute(self.instance, name), list(args))
 
 
 def follow(plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: int) -> Followed | Refusal:
@@ -112,8 +111,8 @@ def follow(plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: 
     """
     generator = None
     try:
-        generator = Generator(plugin, spec, seed)
-        return _run_all(generator, drawn, total, seed)
+        generator = Generator(plugin, spec, seed, drawn, total)
+        return _run_all(generator, drawn, seed)
     except CannotFollow as stop:
         line = stop.line or (generator.interpreter.line if generator else 0)
         return Refusal(f"{stop.construct} cannot be followed", line, stop.column)
@@ -123,29 +122,34 @@ def follow(plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: 
         return Refusal(f"an unexpected {type(error).__name__} stops the reading: that code cannot be followed")
 
 
-def _run_all(generator: Generator, drawn: Sequence[Case], total: int, seed: int) -> Followed | Refusal:
+def _run_all(generator: Generator, drawn: Sequence[Case], seed: int) -> Followed | Refusal:
+    total = generator.count_cases()
     indices = list(range(len(drawn)))
-    if generator.index_used:
-        total = generator.count_cases(total)
-        indices = (
-            sorted(random.Random(seed).sample(range(total), len(drawn))) if total > len(drawn) else indices[:total]
-        )
+    if generator.index_used and total > len(drawn):
+        indices = sorted(random.Random(seed).sample(range(total), len(drawn)))
+    before, stateful = generator.state(), generator.index_used
     cases: list[Case] = []
-    dropped, raised, spent = 0, "", 0
-    for done, (index, case) in enumerate(zip(indices, drawn, strict=False)):
+    dropped, first, spent, done = 0, None, 0, 0
+    for index, case in zip(indices, drawn, strict=True):
+        if stateful and done >= total:
+            break  # what a counter of the plugin's own would say later is never reached
         try:
             cases.append(generator.run(case, index))
         except PluginRaise as error:
             dropped += 1
-            raised = raised or f"line {error.line or generator.interpreter.line} raises {error.value!r}"
+            error.line = error.line or generator.interpreter.line
+            first = first or error
+        done += 1
+        stateful = stateful or (done == 1 and (before is None or generator.state() != before))
         spent += STEPS_PER_DRAW - generator.interpreter.budget.left
-        if spent > STEPS_IN_ALL and done + 1 < len(indices):
+        if spent > STEPS_IN_ALL:
             break
-    if not cases:
-        return Refusal(f"every drawn case ends in an exception: {raised}")
-    unfinished = len(indices) - len(cases) - dropped
-    whole = not generator.index_used or len(indices) == total
-    return Followed(tuple(cases), generator.interpreter.drew or not whole, dropped, raised, unfinished)
+    if first and not cases:
+        return Refusal(f"every drawn case ends in an exception: {first.value!r}", first.line)
+    raised = f"line {first.line} raises {first.value!r}" if first else ""
+    wanted = min(len(indices), total) if stateful else len(indices)
+    whole = done >= total if stateful else generator.state() == before
+    return Followed(tuple(cases), generator.interpreter.drew or not whole, dropped, raised, wanted - done)
 
 
 def _mentions_index(tree: Any) -> bool:

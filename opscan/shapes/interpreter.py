@@ -12,11 +12,13 @@ from typing import Any
 from opscan.shapes.definitions import Definitions, Return
 from opscan.shapes.evaluator import construct_name
 from opscan.shapes.modules import import_all, import_module, import_name
-from opscan.shapes.operations import binary, truth
+from opscan.shapes.operations import binary, describe, truth
 from opscan.shapes.scope import Scope
 from opscan.shapes.stops import CannotFollow, PluginRaise
 from opscan.shapes.values import (
+    VIEWS,
     ClassValue,
+    DefaultDict,
     ExceptionType,
     ExceptionValue,
     FunctionValue,
@@ -26,6 +28,12 @@ from opscan.shapes.values import (
     measure,
 )
 
+_IN_PLACE_OF_SETS: dict[type, str] = {
+    ast.BitOr: "update",
+    ast.Sub: "difference_update",
+    ast.BitAnd: "intersection_update",
+    ast.BitXor: "symmetric_difference_update",
+}
 _BREAK = object()
 _CONTINUE = object()
 
@@ -115,11 +123,18 @@ class Interpreter(Definitions):
     def in_place(self, kind: type[ast.operator], old: Any, value: Any) -> Any:
         """`old <operator>= value`, for what is changed itself and for what is not."""
         if type(old) is list and kind is ast.Add:
-            added = self.items(value)
+            added = list(self.items(value))
             self.budget.charge(len(old) + len(added))
             old.extend(added)
             return old
-        if type(old) in {set, dict} and kind is ast.BitOr and type(value) is type(old):
+        if type(old) is list and kind is ast.Mult:
+            old[:] = self.guard(binary, kind, old, value, self.budget)
+            return old
+        if type(old) is set and kind in _IN_PLACE_OF_SETS and type(value) in {set, frozenset, *VIEWS}:
+            self.budget.charge(len(old) + len(value))
+            getattr(old, _IN_PLACE_OF_SETS[kind])(value)
+            return old
+        if type(old) is dict and kind is ast.BitOr and type(value) is dict:
             self.budget.charge(len(old) + len(value))
             old.update(value)
             return old
@@ -158,7 +173,7 @@ class Interpreter(Definitions):
             values = list(self.items(value))
             self.budget.charge(len(container) + len(values))
             container[index] = values
-        elif type(container) in {list, dict}:
+        elif type(container) in {list, dict, DefaultDict}:
             measure(index)
             container[index] = value
             self.budget.limit(len(container))
@@ -172,8 +187,17 @@ class Interpreter(Definitions):
             elif isinstance(target, ast.Subscript):
                 container = self.eval(target.value, scope)
                 self.guard(_delete_item, container, self.index(target.slice, scope))
+            elif isinstance(target, ast.Attribute):
+                self._delete_attribute(self.eval(target.value, scope), target.attr)
             else:
-                raise CannotFollow("`del` of an attribute", node.lineno)
+                raise CannotFollow(f"`del` of {construct_name(target)}", node.lineno)
+
+    def _delete_attribute(self, value: Any, name: str) -> None:
+        if not isinstance(value, Instance):
+            raise CannotFollow(f"`del` of an attribute of {describe(value)}", self.line)
+        if name not in value.attributes:
+            raise PluginRaise(ExceptionValue(AttributeError, (name,)), self.line)
+        del value.attributes[name]
 
     def _if(self, node: ast.If, scope: Scope) -> Any:
         return self.run(node.body if truth(self.eval(node.test, scope)) else node.orelse, scope)
@@ -271,7 +295,7 @@ class Interpreter(Definitions):
         if type(wanted) is tuple:
             return any(self._catches(w, value) for w in wanted)
         if isinstance(wanted, ClassValue) and wanted.exception is not None:
-            return value.name == wanted.name
+            return value.cls is not None and value.cls.derives_from(wanted)
         if not isinstance(wanted, ExceptionType):
             raise CannotFollow("`except` with that class")
         return issubclass(value.kind, wanted.host)
@@ -303,7 +327,7 @@ _STATEMENTS: dict[type, Any] = {
 
 
 def _delete_item(container: Any, index: Any) -> None:
-    if type(container) not in {list, dict}:
+    if type(container) not in {list, dict, DefaultDict}:
         raise TypeError("item deletion is not supported")
     del container[index]
 

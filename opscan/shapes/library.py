@@ -6,18 +6,21 @@ Every function takes the evaluator first: iterating, calling back and sizes go t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from opscan.shapes.iteration import enumerate_, filter_, iter_, map_, next_, reversed_, zip_
 from opscan.shapes.operations import describe, format_value, to_text, truth
 from opscan.shapes.stops import MAX_BITS, CannotFollow
 from opscan.shapes.values import (
     BoundMethod,
     ClassValue,
     ExceptionType,
+    ExceptionValue,
     FunctionValue,
     HostFunction,
     Instance,
+    NumpyInt,
     Record,
     RecordType,
     Silent,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 _MISSING = object()
 
 EXCEPTIONS = (
+    BaseException,
     Exception,
     ValueError,
     TypeError,
@@ -93,49 +97,36 @@ def _sorted(ev: Machine, values: Any, key: Any = None, reverse: Any = False) -> 
     return ev.sort(ev.items(values), key=key, reverse=reverse)
 
 
-def _reversed(ev: Machine, values: Any) -> list[Any]:
-    return ev.items(values)[::-1]
-
-
-def _enumerate(ev: Machine, values: Any, start: int = 0) -> list[tuple[int, Any]]:
-    return list(enumerate(ev.items(values), start))
-
-
-def _zip(ev: Machine, *columns: Any, strict: bool = False) -> list[tuple[Any, ...]]:
-    return list(zip(*(ev.items(c) for c in columns), strict=strict))
-
-
-def _map(ev: Machine, function: Any, *columns: Any) -> list[Any]:
-    return [ev.call(function, list(row)) for row in zip(*(ev.items(c) for c in columns), strict=False)]
-
-
-def _filter(ev: Machine, function: Any, values: Any) -> list[Any]:
-    return [v for v in ev.items(values) if truth(v if function is None else ev.call(function, [v]))]
-
-
 def _isinstance(ev: Machine, value: Any, wanted: Any) -> bool:
     if type(wanted) is tuple:
         return any(_isinstance(ev, value, w) for w in wanted)
     if isinstance(wanted, TypeValue):
+        if type(value) is NumpyInt:
+            return wanted.host is NumpyInt
         return isinstance(value, wanted.host)
     if isinstance(wanted, RecordType):
         return isinstance(value, Record) and value.kind == wanted.kind
     if isinstance(wanted, ClassValue):
-        return isinstance(value, Instance) and value.cls.derives_from(wanted)
+        return isinstance(value, Instance | ExceptionValue) and bool(value.cls and value.cls.derives_from(wanted))
+    if isinstance(wanted, ExceptionType):
+        return isinstance(value, ExceptionValue) and issubclass(value.kind, wanted.host)
     raise CannotFollow("`isinstance` with that type")
 
 
-def _type(_: Machine, value: Any) -> Any:
-    kinds = {t.host: t for t in TYPES.values()}
-    if type(value) not in kinds:
-        raise CannotFollow(f"`type` of {describe(value)}")
-    return kinds[type(value)]
+def _type(ev: Machine, value: Any) -> Any:
+    return ev.type_of(value)
+
+
+def _vars(ev: Machine, value: Any) -> Any:
+    return ev.attribute(value, "__dict__")
 
 
 def _int(_: Machine, value: Any = 0, base: Any = _MISSING) -> int:
     if type(value) is str and len(value) > MAX_BITS // 4:
         raise CannotFollow("`int` of a huge text")
     _plain(value, "int")
+    if type(value) is NumpyInt and base is _MISSING:
+        return int.__int__(value)
     return int(value) if base is _MISSING else int(value, base)
 
 
@@ -180,21 +171,11 @@ def _frozenset(ev: Machine, values: Any = ()) -> frozenset[Any]:
 
 def _dict(ev: Machine, values: Any = (), **named: Any) -> dict[Any, Any]:
     ev.budget.charge(len(named))
-    return dict(values if type(values) is dict else [tuple(ev.items(v)) for v in ev.items(values)], **named)
+    return dict(values if isinstance(values, dict) else [tuple(ev.items(v)) for v in ev.items(values)], **named)
 
 
 def _pow(ev: Machine, base: Any, exponent: Any, modulus: Any = None) -> Any:
     return ev.operate(ast.Pow, base, exponent) if modulus is None else pow(base, exponent, modulus)
-
-
-def _iter(ev: Machine, values: Any) -> Iterator[Any]:
-    return (v for v in ev.items(values))
-
-
-def _next(_: Machine, values: Any, default: Any = _MISSING) -> Any:
-    if type(values) is not _GENERATOR:
-        raise CannotFollow(f"`next` of {describe(values)}")
-    return next(values) if default is _MISSING else next(values, default)
 
 
 def _getattr(ev: Machine, value: Any, name: str, default: Any = _MISSING) -> Any:
@@ -223,8 +204,6 @@ def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
-_GENERATOR = type(_ for _ in ())
-
 TYPES: dict[str, TypeValue] = {
     name: TypeValue(name, host, construct)
     for name, host, construct in (
@@ -249,18 +228,19 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "any": _any,
     "all": _all,
     "sorted": _sorted,
-    "reversed": _reversed,
-    "enumerate": _enumerate,
-    "zip": _zip,
-    "map": _map,
-    "filter": _filter,
+    "reversed": reversed_,
+    "enumerate": enumerate_,
+    "zip": zip_,
+    "map": map_,
+    "filter": filter_,
     "isinstance": _isinstance,
     "type": _type,
+    "vars": _vars,
     "pow": _pow,
     "repr": _repr,
     "format": _format,
-    "iter": _iter,
-    "next": _next,
+    "iter": iter_,
+    "next": next_,
     "getattr": _getattr,
     "hasattr": _hasattr,
     "setattr": _setattr,
@@ -274,5 +254,6 @@ BUILTINS: dict[str, Any] = {
     **{e.__name__: ExceptionType(e) for e in EXCEPTIONS},
     **{name: HostFunction(name, function) for name, function in _FUNCTIONS.items()},
     **{function.__name__: HostFunction(function.__name__, function, pure=True) for function in _PURE},
+    "slice": HostFunction("slice", slice, pure=True),
     "object": ClassValue("object"),
 }

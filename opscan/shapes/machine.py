@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from opscan.shapes.library import BUILTINS
+from opscan.shapes.library import BUILTINS, TYPES
 from opscan.shapes.methods import METHODS, call_method
 from opscan.shapes.modules import module_attribute
 from opscan.shapes.operations import binary, describe
-from opscan.shapes.records import record_method
+from opscan.shapes.records import RECORD_TYPES, record_attribute, record_method, set_record_attribute, type_attribute
 from opscan.shapes.stops import Budget, CannotFollow, PluginRaise
 from opscan.shapes.values import (
+    VIEWS,
     BoundMethod,
     ClassValue,
+    DefaultDict,
     ExceptionType,
     ExceptionValue,
     FunctionValue,
@@ -37,7 +40,9 @@ from opscan.shapes.values import (
 )
 
 _GENERATOR = type(_ for _ in ())
-_ITERABLE = frozenset({list, tuple, range, str, dict})
+_ITERABLE = frozenset({list, tuple, range, str, dict, DefaultDict, *VIEWS})
+_UNBOUND = re.compile(r"positional argument|unexpected keyword argument|missing \d+ required|multiple values for")
+"""What Python says of arguments that one of its functions, here one of ours, does not take."""
 ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError)
 """What Python raises for values that do not fit an operation."""
 
@@ -45,8 +50,9 @@ ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, At
 class Machine:
     """The state of one followed plugin.
 
-    `drew` tells whether the plugin has drawn a random number, `registered` holds its generator classes by name, and
-    `at` is the piece of syntax that is being followed.
+    `drew` tells whether the plugin has drawn a random number, `registered` holds its generator classes by name,
+    `drawn` gives the cases that ATK draws, of which there are `case_numbers`, and `at` is the piece of syntax that is
+    being followed.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -55,6 +61,8 @@ class Machine:
         self.drew = False
         self.modules: dict[str, Any] = {}
         self.registered: dict[str, ClassValue] = {}
+        self.drawn: Iterator[Record] = iter(())
+        self.case_numbers = 0
         self.at: ast.AST | None = None
 
     @property
@@ -66,7 +74,7 @@ class Machine:
     def attribute(self, value: Any, name: str) -> Any:
         """`value.name` for the values that have attributes here; anything else raises CannotFollow."""
         if _hidden(name):
-            raise CannotFollow(f"`.{name}`")
+            return self._hidden_attribute(value, name)
         reader = _READERS.get(type(value))
         if reader is not None:
             return reader(self, value, name)
@@ -74,12 +82,41 @@ class Machine:
             return NativeMethod(value, name)
         raise CannotFollow(f"`.{name}` of {describe(value)}")
 
+    def _hidden_attribute(self, value: Any, name: str) -> Any:
+        """`.__class__`, `.__name__` and `.__dict__`, where they mean what they say."""
+        if name == "__class__" and isinstance(value, Instance | Record | ExceptionValue):
+            return self.type_of(value)
+        if name == "__name__" and isinstance(value, ClassValue | FunctionValue | TypeValue):
+            return value.name
+        if name == "__name__" and isinstance(value, RecordType):
+            return type_attribute(value, name)
+        if name == "__name__" and isinstance(value, ExceptionType):
+            return value.host.__name__
+        if name == "__dict__" and isinstance(value, Instance):
+            return value.attributes
+        if name == "__dict__" and isinstance(value, Record):
+            return value.fields
+        raise CannotFollow(f"`.{name}`")
+
+    def type_of(self, value: Any) -> Any:
+        """`type(value)`."""
+        if isinstance(value, Instance):
+            return value.cls
+        if isinstance(value, Record) and value.kind in RECORD_TYPES:
+            return RECORD_TYPES[value.kind]
+        if isinstance(value, ExceptionValue):
+            return value.cls or BUILTINS.get(value.kind.__name__)
+        found = next((kind for kind in TYPES.values() if kind.host is type(value)), None)
+        if found is None:
+            raise CannotFollow(f"`type` of {describe(value)}")
+        return found
+
     def has_attribute(self, value: Any, name: str) -> bool:
         """`hasattr(value, name)`."""
         if type(name) is not str or _hidden(name):
             raise CannotFollow("an attribute whose name is hidden or no text")
         if isinstance(value, Record):
-            return name in value.fields
+            return name in value.fields or record_method(value, name) is not None
         if isinstance(value, Instance):
             return name in value.attributes or value.cls.has(name)
         return name in METHODS.get(type(value), ())
@@ -89,25 +126,26 @@ class Machine:
         if type(name) is not str or _hidden(name):
             raise CannotFollow("assigning an attribute whose name is hidden or no text")
         if isinstance(value, Record):
-            value.fields[name] = new
-        elif isinstance(value, Instance | ClassValue):
+            set_record_attribute(value, name, new)
+        elif isinstance(value, Instance | ClassValue | ExceptionValue):
+            found = value.cls.find(name) if isinstance(value, Instance) else None
+            if isinstance(found, FunctionValue | HostFunction) and _is_property(found):
+                raise CannotFollow(f"assigning the property `{name}`")
             value.attributes[name] = new
         elif not isinstance(value, Silent):
             raise CannotFollow(f"assigning `.{name}` of {describe(value)}")
 
     def _of_record(self, value: Record, name: str) -> Any:
-        if name in value.fields:
-            return value.fields[name]
-        method = record_method(value, name)
-        if method is None:
-            raise CannotFollow(f"`.{name}` of the {value.kind} object")
-        return method
+        return record_attribute(value, name)
+
+    def _of_record_type(self, value: RecordType, name: str) -> Any:
+        return type_attribute(value, name)
 
     def _of_instance(self, value: Instance, name: str) -> Any:
         if name in value.attributes:
             return value.attributes[name]
         if not value.cls.has(name):
-            raise CannotFollow(f"`.{name}` of the generator")
+            raise CannotFollow(f"`.{name}` of a `{value.cls.name}`")
         return self.bind(value.cls.find(name), value)
 
     def _of_class(self, value: ClassValue, name: str) -> Any:
@@ -119,9 +157,16 @@ class Machine:
         return BoundMethod(found, value) if isinstance(found, FunctionValue) and found.binding == "class" else found
 
     def _of_super(self, value: SuperValue, name: str) -> Any:
-        for base in value.owner.bases:
-            if base.has(name):
-                return self.bind(base.find(name), value.instance)
+        receiver = value.instance
+        order = receiver if isinstance(receiver, ClassValue) else getattr(receiver, "cls", None)
+        if isinstance(order, ClassValue) and order.derives_from(value.owner):
+            behind = order.order[order.order.index(value.owner) + 1 :]
+            if any(name in cls.attributes for cls in behind):
+                return self.bind(order.find(name, value.owner), receiver)
+            if isinstance(receiver, ExceptionValue) and name == "__init__":
+                return HostFunction(name, lambda *args: setattr(receiver, "args", args), pure=True)
+            if name == "__init__":
+                return HostFunction(name, lambda: None, pure=True)
         raise CannotFollow(f"`super().{name}`")
 
     def _of_module(self, value: ModuleValue | RandomSource, name: str) -> Any:
@@ -136,16 +181,20 @@ class Machine:
         return HostFunction(name, lambda ev, keys, item=None: dict.fromkeys(ev.items(keys), item))
 
     def _of_exception(self, value: ExceptionValue, name: str) -> Any:
-        if name != "args":
-            raise CannotFollow(f"`.{name}` of an exception")
-        return value.args
+        if name == "args":
+            return value.args
+        if name in value.attributes:
+            return value.attributes[name]
+        if value.cls is not None and value.cls.has(name):
+            return self.bind(value.cls.find(name), value)
+        raise CannotFollow(f"`.{name}` of an exception")
 
     def bind(self, found: Any, receiver: Any) -> Any:
         """What an attribute of a class gives for an instance: a method bound to it, a property's value ..."""
         if isinstance(found, Poison):
             raise found.stop()
         if isinstance(found, HostFunction) and found.method:
-            return BoundMethod(found, receiver)
+            return self.call(found, [receiver]) if found.property else BoundMethod(found, receiver)
         if not isinstance(found, FunctionValue) or found.binding == "static":
             return found
         if found.binding == "property":
@@ -175,6 +224,8 @@ class Machine:
             return ExceptionValue(function.host, tuple(args))
         if isinstance(function, Silent):
             return function
+        if isinstance(function, Instance) and function.cls.has("__call__"):
+            return self.call(self.bind(function.cls.find("__call__"), function), args, named)
         raise CannotFollow(f"a call of {describe(function)}")
 
     def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
@@ -182,11 +233,13 @@ class Machine:
         raise NotImplementedError
 
     def _instantiate(self, cls: ClassValue, args: list[Any], named: dict[str, Any]) -> Any:
+        instance: Instance | ExceptionValue = Instance(cls)
         if cls.exception is not None:
-            return ExceptionValue(cls.exception, tuple(args), cls.name)
-        instance = Instance(cls)
+            instance = ExceptionValue(cls.exception, tuple(args), cls)
         if cls.has("__init__"):
             self.call(self.bind(cls.find("__init__"), instance), args, named)
+        elif cls.exception is None and (args or named):
+            raise PluginRaise(ExceptionValue(TypeError, (f"{cls.name}() takes no arguments",)), self.line)
         return instance
 
     def register(self, name: str = "", **_: Any) -> HostFunction:
@@ -200,10 +253,15 @@ class Machine:
         return HostFunction("register", decorate, pure=True)
 
     def guard(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Calls `function` of ours; what it raises for the plugin's values is an exception of the plugin."""
+        """Calls `function` of ours; what it raises for the plugin's values is an exception of the plugin.
+
+        Arguments that it does not take are no mistake of the plugin, for the function it stands for may take them.
+        """
         try:
             return function(*args, **named)
         except ERRORS as error:
+            if isinstance(error, TypeError) and _UNBOUND.search(str(error)):
+                raise CannotFollow("a call with these arguments") from None
             known = next((k for k in type(error).__mro__ if k.__name__ in BUILTINS), Exception)
             raise PluginRaise(ExceptionValue(known, (str(error)[:200],)), self.line) from None
 
@@ -215,8 +273,7 @@ class Machine:
         if kind is list:
             return value  # type: ignore[no-any-return]
         if kind in {set, frozenset}:
-            measure(value)
-            return sorted(value, key=lambda v: (type(v).__name__, repr(v)))
+            return self._of_set(value)
         if kind is _GENERATOR:
             return self.collect(value)
         if kind not in _ITERABLE:
@@ -224,9 +281,20 @@ class Machine:
         self.budget.charge(len(value))
         return list(value)
 
+    def _of_set(self, values: Any) -> list[Any]:
+        """The items of a set in one of the orders they can have: Python's own depends on how the set came about."""
+        measure(values)
+        self.drew = self.drew or len(values) > 1
+        return sorted(values, key=lambda v: (type(v).__name__, repr(v)))
+
     def collect(self, values: Any) -> list[Any]:
         """All items of a generator."""
-        collected = list(values)
+        collected = []
+        for value in values:
+            collected.append(value)
+            self.budget.left -= 1
+            if self.budget.left < 0:
+                raise self.budget.exhausted()
         self.budget.charge(len(collected))
         return collected
 
@@ -254,6 +322,7 @@ class Machine:
 
 _READERS: dict[type, Callable[[Machine, Any, str], Any]] = {
     Record: Machine._of_record,
+    RecordType: Machine._of_record_type,
     Instance: Machine._of_instance,
     ClassValue: Machine._of_class,
     SuperValue: Machine._of_super,
@@ -266,5 +335,9 @@ _READERS: dict[type, Callable[[Machine, Any, str], Any]] = {
 
 
 def _hidden(name: str) -> bool:
-    """Whether Python itself gives the attribute its meaning (`__class__`); `__init__` is the only one followed."""
-    return name.startswith("__") and name.endswith("__") and name != "__init__"
+    """Whether Python itself gives the attribute its meaning (`__class__`)."""
+    return name.startswith("__") and name.endswith("__") and name not in {"__init__", "__call__"}
+
+
+def _is_property(found: FunctionValue | HostFunction) -> bool:
+    return found.property if isinstance(found, HostFunction) else found.binding == "property"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.shapes.operations import describe, format_text
 from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import measure
+from opscan.shapes.values import VIEWS, DefaultDict, NumpyInt, measure
 
 if TYPE_CHECKING:
     from opscan.shapes.machine import Machine
@@ -21,10 +21,15 @@ _SET_METHODS = _words(
     "difference_update intersection_update copy clear"
 )
 
+_DICT_METHODS = _words("get items keys values pop popitem setdefault update copy clear")
+
 METHODS: dict[type, frozenset[str]] = {
     list: _words("append extend insert pop remove clear copy index count reverse sort"),
     tuple: _words("index count"),
-    dict: _words("get items keys values pop popitem setdefault update copy clear"),
+    dict: _DICT_METHODS,
+    DefaultDict: _DICT_METHODS | {"most_common", "elements"},
+    **dict.fromkeys(VIEWS, _words("isdisjoint")),
+    NumpyInt: _words("item"),
     set: _SET_METHODS,
     frozenset: _SET_METHODS - _words("add discard remove pop update clear"),
     str: _words(
@@ -48,10 +53,14 @@ def call_method(ev: Machine, receiver: Any, name: str, args: list[Any], named: d
     kind = type(receiver)
     if name not in METHODS.get(kind, ()):
         raise CannotFollow(f"`.{name}()` of {describe(receiver)}")
-    if kind in {list, tuple, dict, set, frozenset, str}:
+    if kind in {list, tuple, dict, DefaultDict, set, frozenset, str}:
         ev.budget.charge(len(receiver) if name not in {"append", "get", "add"} else len(receiver) >> 10)
     if kind is str:
         return _call_text(ev, receiver, name, args, named)
+    if kind is NumpyInt:
+        return int(receiver)
+    if name in {"most_common", "elements"}:
+        return _count(receiver, name, *args)
     if kind is list and name == "sort":
         receiver[:] = ev.sort(receiver, **named)
         return None
@@ -60,14 +69,28 @@ def call_method(ev: Machine, receiver: Any, name: str, args: list[Any], named: d
     for arg in args:
         measure(arg)
     if name in _TAKES_CONTAINERS:
-        args = [arg if type(arg) is dict else ev.items(arg) for arg in args]
+        args = [arg if isinstance(arg, dict) else ev.items(arg) for arg in args]
         ev.budget.charge(len(receiver) + sum(len(arg) for arg in args) + len(named))
     if kind in {set, frozenset} and name == "pop":
         first = ev.items(receiver)[0]
         receiver.discard(first)
         return first
-    result = getattr(receiver, name)(*args, **named)
-    return list(result) if kind is dict and name in {"items", "keys", "values"} else result
+    if kind is DefaultDict and name in {"update", "setdefault"} and receiver.factory is COUNTED:
+        raise CannotFollow(f"`.{name}()` of a Counter")
+    return getattr(receiver, name)(*args, **named)
+
+
+COUNTED = "Counter"
+"""The factory of a Counter."""
+
+
+def _count(counter: DefaultDict, name: str, most: Any = None) -> Any:
+    """The methods of a Counter."""
+    if counter.factory is not COUNTED:
+        raise AttributeError(f"'collections.defaultdict' object has no attribute '{name}'")
+    if name == "elements":
+        return [value for value, times in counter.items() for _ in range(times)]
+    return sorted(counter.items(), key=lambda pair: pair[1], reverse=True)[:most]
 
 
 def _call_text(ev: Machine, receiver: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:

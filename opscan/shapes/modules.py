@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from opscan.shapes.atk_generator import BASE_GENERATOR
+from opscan.shapes.iteration import ITERTOOLS, functions
 from opscan.shapes.library import TYPES
+from opscan.shapes.mathematics import MATH, NUMPY
+from opscan.shapes.methods import COUNTED
 from opscan.shapes.randomness import numpy_random, random_function
-from opscan.shapes.records import BASE_GENERATOR, RECORD_TYPES
+from opscan.shapes.records import RECORD_TYPES
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import (
+    DefaultDict,
     HostFunction,
+    Instance,
     ModuleValue,
     Poison,
     RandomSource,
     Record,
     Silent,
+    TypeValue,
     deep_copy,
     measure,
 )
@@ -74,7 +79,7 @@ def _load(ev: Machine, path: str) -> Any:
     if path in {"logging", "warnings", "loguru"}:
         return Silent()
     if path == "numpy":
-        return ModuleValue(path, {**_NUMPY, "random": numpy_random(shared)})
+        return ModuleValue(path, {**NUMPY, "random": numpy_random(shared)})
     if path == "numpy.random":
         return numpy_random(shared)
     return ModuleValue(path, _MODULES[path]) if path in _MODULES else Poison(path)
@@ -91,69 +96,18 @@ def _atk_name(ev: Machine, name: str) -> Any:
     return Silent() if "log" in name.lower() else Poison(f"atk's {name}")
 
 
-# -- mathematics -------------------------------------------------------------------------------------------------------
-
-
-def _number_function(module: str, name: str) -> HostFunction:
-    function = getattr(math, name)
-
-    def call(*args: Any) -> Any:
-        if any(type(a) not in {int, float, bool} for a in args):
-            raise CannotFollow(f"`{module}.{name}` of something that is no number")
-        return function(*args)
-
-    return HostFunction(f"{module}.{name}", call, pure=True)
-
-
-def _small_function(name: str) -> HostFunction:
-    function = getattr(math, name)
-
-    def call(*args: Any) -> Any:
-        if any(type(a) is not int or a > 500 for a in args):
-            raise CannotFollow(f"`math.{name}` of more than 500")
-        return function(*args)
-
-    return HostFunction(f"math.{name}", call, pure=True)
-
-
-def _prod(ev: Machine, values: Any, *, start: Any = 1) -> Any:
-    total = start
-    for value in ev.items(values):
-        total = ev.operate(ast.Mult, total, value)
-    return total
-
-
-_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-_NUMBER_FUNCTIONS = (
-    *("sqrt", "ceil", "floor", "trunc", "fabs", "log", "log2", "log10", "log1p", "exp", "pow", "gcd", "lcm", "isqrt"),
-    *("isnan", "isinf", "isfinite", "copysign", "fmod", "hypot", "sin", "cos", "tan", "tanh"),
-)
-_MATH: dict[str, Any] = {
-    **{name: _number_function("math", name) for name in _NUMBER_FUNCTIONS},
-    **{name: _small_function(name) for name in ("factorial", "comb", "perm")},
-    **_CONSTANTS,
-    "prod": HostFunction("math.prod", _prod),
-}
-_NUMPY_FUNCTIONS = ("sqrt", "ceil", "floor", "log", "log2", "log10", "exp", "isnan", "isinf")
-_NUMPY: dict[str, Any] = {
-    **{name: _number_function("np", name) for name in _NUMPY_FUNCTIONS},
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "integer"), TYPES["int"]),
-    **dict.fromkeys(("float64", "floating"), TYPES["float"]),
-    **_CONSTANTS,
-    "prod": HostFunction("np.prod", _prod),
-}
-
-
 # -- copies, iteration, text -------------------------------------------------------------------------------------------
 
 
 def _copy(ev: Machine, value: Any) -> Any:
     if isinstance(value, Record):
         return Record(value.kind, dict(value.fields))
-    if type(value) in {list, dict, set}:
+    if isinstance(value, Instance):
+        return Instance(value.cls, dict(value.attributes))
+    if type(value) in {list, dict, DefaultDict, set}:
         ev.budget.charge(len(value))
         return value.copy()
-    return deep_copy(value)
+    return value
 
 
 def _deepcopy(ev: Machine, value: Any) -> Any:
@@ -161,38 +115,22 @@ def _deepcopy(ev: Machine, value: Any) -> Any:
     return deep_copy(value)
 
 
+def _loads(ev: Machine, text: Any, **named: Any) -> Any:
+    if named or type(text) is not str:
+        raise CannotFollow("`json.loads` of anything but a text")
+    ev.budget.charge(len(text))
+    return json.loads(text)
+
+
 def _dumps(ev: Machine, value: Any, **named: Any) -> str:
     ev.budget.left -= measure(value) >> 2
-    return json.dumps(value, **{k: v for k, v in named.items() if k in {"ensure_ascii", "separators", "sort_keys"}})
-
-
-def _product(ev: Machine, *columns: Any, repeat: int = 1) -> list[Any]:
-    lists = [ev.items(c) for c in columns] * min(repeat, 64)
-    total = 1
-    for values in lists:
-        total *= len(values)
-        ev.budget.charge(total)
-    return list(itertools.product(*lists))
-
-
-def _combinations(ev: Machine, values: Any, r: int) -> list[Any]:
-    pool = ev.items(values)
-    ev.budget.charge(math.comb(len(pool), r))
-    return list(itertools.combinations(pool, r))
-
-
-def _permutations(ev: Machine, values: Any, r: int | None = None) -> list[Any]:
-    pool = ev.items(values)
-    if len(pool) > 100:
-        raise CannotFollow("`permutations` of more than 100 items")
-    ev.budget.charge(math.perm(len(pool), r))
-    return list(itertools.permutations(pool, r))
-
-
-def _chain(ev: Machine, *columns: Any) -> list[Any]:
-    joined = [v for c in columns for v in ev.items(c)]
-    ev.budget.charge(len(joined))
-    return joined
+    known = {k: v for k, v in named.items() if k in {"ensure_ascii", "separators", "sort_keys", "indent"}}
+    if len(known) < len(named) - ("default" in named):
+        raise CannotFollow("`json.dumps` with these arguments")
+    try:
+        return json.dumps(value, **known)
+    except TypeError:
+        raise CannotFollow("`json.dumps` of an object") from None
 
 
 def _reduce(ev: Machine, function: Any, values: Any, *initial: Any) -> Any:
@@ -215,25 +153,52 @@ def _cached(*args: Any, **_: Any) -> Any:
             results[arguments] = ev.call(function, list(arguments))
         return results[arguments]
 
-    return HostFunction("cached function", call)
+    return HostFunction("cached function", call, method=True, keeps=True)
 
 
-def _functions(**named: Callable[..., Any]) -> Mapping[str, HostFunction]:
-    return {name: HostFunction(name, function) for name, function in named.items()}
+_UNCHANGED = HostFunction("wraps", lambda function: function, pure=True)
+
+
+def _partial(_: Machine, function: Any, *given: Any, **kept: Any) -> HostFunction:
+    def call(ev: Machine, *args: Any, **named: Any) -> Any:
+        return ev.call(function, [*given, *args], {**kept, **named})
+
+    return HostFunction("partial", call)
+
+
+def _default_dict(_: Machine, factory: Any = None, *items: Any) -> DefaultDict:
+    if any(type(given) is not dict for given in items):
+        raise CannotFollow("a `defaultdict` made of anything but a dict")
+    return DefaultDict(factory, *items)
+
+
+def _counter(ev: Machine, values: Any = ()) -> DefaultDict:
+    if isinstance(values, dict):
+        raise CannotFollow("a `Counter` made of a dict")
+    counted = DefaultDict(COUNTED)
+    for value in ev.items(values):
+        measure(value)
+        counted[value] = counted.get(value, 0) + 1
+    return counted
 
 
 _MODULES: dict[str, Mapping[str, Any]] = {
-    "math": _MATH,
-    "copy": _functions(copy=_copy, deepcopy=_deepcopy),
-    "json": _functions(dumps=_dumps),
+    "math": MATH,
+    "copy": functions(copy=_copy, deepcopy=_deepcopy),
+    "json": functions(dumps=_dumps, loads=_loads),
     "functools": {
-        **_functions(reduce=_reduce),
+        **functions(reduce=_reduce, partial=_partial),
+        "wraps": HostFunction("wraps", lambda *_, **__: _UNCHANGED, pure=True),
         "lru_cache": HostFunction("lru_cache", _cached, pure=True),
         "cache": HostFunction("cache", _cached, pure=True),
     },
-    "itertools": _functions(product=_product, chain=_chain, combinations=_combinations, permutations=_permutations),
-    "collections": {"OrderedDict": TYPES["dict"]},
-    "operator": _functions(
+    "itertools": ITERTOOLS,
+    "collections": {
+        "OrderedDict": TYPES["dict"],
+        "defaultdict": TypeValue("defaultdict", DefaultDict, _default_dict),
+        "Counter": TypeValue("Counter", DefaultDict, _counter),
+    },
+    "operator": functions(
         mul=lambda ev, a, b: ev.operate(ast.Mult, a, b), add=lambda ev, a, b: ev.operate(ast.Add, a, b)
     ),
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
-from opscan.shapes.values import Record, Silent, measure
+from opscan.shapes.values import VIEWS, DefaultDict, ExceptionValue, Instance, NumpyInt, Record, Silent, measure
 
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -54,7 +54,8 @@ _COMPARE: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
 
 _NUMBERS = frozenset({bool, int, float})
 _SEQUENCES = frozenset({str, list, tuple})
-_PLAIN = _NUMBERS | _SEQUENCES | {set, frozenset, dict, type(None)}
+_MAPPINGS = frozenset({dict, DefaultDict})
+_PLAIN = _NUMBERS | _SEQUENCES | _MAPPINGS | {set, frozenset, type(None), *VIEWS}
 
 
 def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
@@ -62,6 +63,8 @@ def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
     a, b = type(left), type(right)
     if a in _NUMBERS and b in _NUMBERS:
         return _arithmetic(kind, left, right)
+    if (a is NumpyInt or b is NumpyInt) and issubclass(a, int | float) and issubclass(b, int | float):
+        return _numpy_arithmetic(kind, left, right)
     if a not in _PLAIN or b not in _PLAIN or kind not in _BINARY:
         odd = left if a not in _PLAIN else right
         raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on {describe(odd)}")
@@ -73,9 +76,29 @@ def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
             budget.charge(max(times, 0) * length)
     elif a in _SEQUENCES and b in _SEQUENCES:
         budget.charge(len(left) + len(right))
-    elif a in {set, frozenset, dict}:
-        budget.charge(len(left) + (len(right) if b in {set, frozenset, dict} else 0))
+    elif a in {set, frozenset, *_MAPPINGS, *VIEWS}:
+        budget.charge(len(left) + (len(right) if b in {set, frozenset, *_MAPPINGS, *VIEWS} else 0))
+    if a is DefaultDict or b is DefaultDict:
+        raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on {describe(left if a is DefaultDict else right)}")
     return _BINARY[kind](left, right)
+
+
+def _numpy_arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
+    """Arithmetic with numpy's 64-bit integers: what would overflow, or gives no number in Python, is not followed."""
+    plain = [int(side) if type(side) is NumpyInt else side for side in (left, right)]
+    try:
+        return numpy_number(_arithmetic(kind, *plain))
+    except ArithmeticError:
+        raise CannotFollow("numpy's division by zero") from None
+
+
+def numpy_number(value: Any) -> Any:
+    """An integer as numpy's; a float is one of Python's too."""
+    if type(value) is not int:
+        return value
+    if value.bit_length() > 63:
+        raise CannotFollow("a number that overflows in numpy")
+    return NumpyInt(value)
 
 
 def _arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
@@ -97,11 +120,11 @@ def _arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
 def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
     """`left <op> right` for all ten comparison operators."""
     if kind is ast.In or kind is ast.NotIn:
-        if type(right) not in {list, tuple, dict, set, frozenset, str, range}:
+        if type(right) not in {list, tuple, set, frozenset, str, range, *_MAPPINGS, *VIEWS}:
             raise CannotFollow(f"`in` on {describe(right)}")
         if type(right) is range and type(left) is not int:
             raise CannotFollow("`in` on a range with a value that is no integer")
-        budget.charge(len(right) if type(right) not in {dict, set, frozenset, range} else 1)
+        budget.charge(len(right) if type(right) not in {set, frozenset, range, *_MAPPINGS} else 1)
         measure(left)
         if type(right) in {list, tuple}:
             measure(right)
@@ -129,7 +152,7 @@ def subscript(container: Any, index: Any, budget: Budget) -> Any:
         if type(index) is slice and kind is not range:
             budget.charge(len(container))
         return container[index]
-    if kind is dict:
+    if kind in _MAPPINGS:
         measure(index)
         return container[index]
     raise CannotFollow(f"a subscript of {describe(container)}")
@@ -138,7 +161,9 @@ def subscript(container: Any, index: Any, budget: Budget) -> Any:
 def describe(value: Any) -> str:
     """What messages call a value: its type, never its content."""
     if isinstance(value, Record):
-        return f"the {value.kind} object"
+        return f"a {value.kind}"
+    if isinstance(value, Instance):
+        return f"a `{value.cls.name}`"
     if isinstance(value, Silent):
         return value.what
     return "None" if value is None else f"a value of type {type(value).__name__}"
@@ -150,8 +175,12 @@ def describe(value: Any) -> str:
 def to_text(value: Any, budget: Budget) -> str:
     """`str(value)`; objects of the plugin give a placeholder, since only messages print them."""
     budget.left -= measure(value) >> 2
-    if type(value) in _PLAIN or type(value) is range:
+    if type(value) in _PLAIN or type(value) in {range, NumpyInt}:
         return str(value)
+    if isinstance(value, ExceptionValue):
+        return str(value.kind(*value.args))
+    if isinstance(value, Instance) and any(value.cls.has(name) for name in ("__str__", "__repr__", "__format__")):
+        raise CannotFollow(f"the text of {describe(value)}")
     return repr(value) if isinstance(value, Record) else f"<{type(value).__name__}>"
 
 

@@ -45,8 +45,13 @@ def _plain_seed(seed: Any) -> Any:
     return seed
 
 
-def _population(ev: Machine, values: Any) -> Any:
-    return values if type(values) in {list, tuple, str, range} else ev.items(values)
+def _population(values: Any) -> Any:
+    """What numbers are drawn from: a sequence, as Python has it."""
+    if type(values) not in {list, tuple, str, range}:
+        if isinstance(values, dict):
+            raise CannotFollow("a random choice from a dict")
+        raise TypeError("the population must be a sequence")
+    return values
 
 
 def _count(k: Any) -> int:
@@ -55,18 +60,18 @@ def _count(k: Any) -> int:
     return int(k)
 
 
-def _choice(rng: random.Random, ev: Machine, values: Any) -> Any:
-    return rng.choice(_population(ev, values))
+def _choice(rng: random.Random, _: Machine, values: Any) -> Any:
+    return rng.choice(_population(values))
 
 
 def _sample(rng: random.Random, ev: Machine, population: Any, k: int) -> list[Any]:
     ev.budget.charge(_count(k))
-    return rng.sample(_population(ev, population), k)
+    return rng.sample(_population(population), k)
 
 
 def _choices(rng: random.Random, ev: Machine, population: Any, weights: Any = None, **named: Any) -> list[Any]:
     ev.budget.charge(_count(named.get("k", 1)))
-    return rng.choices(_population(ev, population), weights, **named)
+    return rng.choices(_population(population), weights, **named)
 
 
 def _shuffle(rng: random.Random, ev: Machine, values: Any) -> None:
@@ -113,7 +118,7 @@ def numpy_random(source: RandomSource) -> ModuleValue:
     def randint(low: int, high: int | None = None) -> int:
         return rng.randrange(low) if high is None else rng.randrange(low, high)
 
-    def choice(values: Any, p: Any = None) -> Any:
+    def choice(values: Any, *, p: Any = None) -> Any:
         population = range(values) if type(values) is int else values
         if type(population) not in {range, list, tuple}:
             raise CannotFollow("`np.random.choice` from that value")

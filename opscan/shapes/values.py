@@ -64,6 +64,9 @@ class HostFunction:
     call: Callable[..., Any]
     pure: bool = False
     method: bool = False
+    property: bool = False
+    keeps: bool = False
+    """It remembers something from one call to the next."""
 
 
 @dataclass(eq=False, repr=False)
@@ -90,19 +93,36 @@ class ClassValue:
     name: str
     bases: tuple[ClassValue, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
-    exception: type[Exception] | None = None
+    exception: type[BaseException] | None = None
+    order: tuple[ClassValue, ...] = field(init=False)
+    """The class and all it inherits from, in the order in which attributes are looked for."""
+
+    def __post_init__(self) -> None:
+        self.order = (self, *_merged([list(base.order) for base in self.bases] + [list(self.bases)]))
 
     def has(self, name: str) -> bool:
-        return name in self.attributes or any(base.has(name) for base in self.bases)
+        return any(name in cls.attributes for cls in self.order)
 
-    def find(self, name: str) -> Any:
-        """The attribute, own or inherited, None where there is none."""
-        if name in self.attributes:
-            return self.attributes[name]
-        return next((base.find(name) for base in self.bases if base.has(name)), None)
+    def find(self, name: str, after: ClassValue | None = None) -> Any:
+        """The attribute, own or inherited, None where there is none; `after`: only of classes behind that one."""
+        start = 0 if after is None else self.order.index(after) + 1
+        return next((cls.attributes[name] for cls in self.order[start:] if name in cls.attributes), None)
 
     def derives_from(self, other: ClassValue) -> bool:
-        return self is other or any(base.derives_from(other) for base in self.bases)
+        return other in self.order
+
+
+def _merged(orders: list[list[ClassValue]]) -> list[ClassValue]:
+    """Python's C3 order of classes. Raises CannotFollow where there is none: Python raises a TypeError."""
+    merged: list[ClassValue] = []
+    while orders := [order for order in orders if order]:
+        heads = (order[0] for order in orders)
+        first = next((head for head in heads if not any(head in order[1:] for order in orders)), None)
+        if first is None:
+            raise CannotFollow("a class whose bases have no consistent order")
+        merged.append(first)
+        orders = [order[1:] if order[0] is first else order for order in orders]
+    return merged
 
 
 @dataclass(eq=False, repr=False)
@@ -149,6 +169,21 @@ class RandomSource:
     shared: bool = False
 
 
+class NumpyInt(int):
+    """An integer of numpy's: no `int` for `isinstance`, and of 64 bits."""
+
+
+class DefaultDict(dict[Any, Any]):
+    """A `defaultdict` of the plugin, or a `Counter`; the factory is one of the plugin's values."""
+
+    def __init__(self, factory: Any = None, items: Any = ()) -> None:
+        super().__init__(items)
+        self.factory = factory
+
+    def copy(self) -> DefaultDict:
+        return DefaultDict(self.factory, self)
+
+
 class Silent:
     """A logger, or another value that nothing may depend on: every attribute and call of it does nothing."""
 
@@ -173,20 +208,26 @@ class Poison:
 
 @dataclass(eq=False, repr=False)
 class ExceptionType:
-    host: type[Exception]
+    host: type[BaseException]
 
 
 @dataclass(eq=False)
 class ExceptionValue:
     """An exception the plugin raises; `kind` is the built-in it is, or derives from."""
 
-    kind: type[Exception]
+    kind: type[BaseException]
     args: tuple[Any, ...] = ()
-    name: str = ""
+    cls: ClassValue | None = None
+    """The plugin's own class, where it is of one."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.cls.name if self.cls else self.kind.__name__
 
     def __repr__(self) -> str:
         text = ", ".join(str(a)[:80] for a in self.args)
-        return f"{self.name or self.kind.__name__}: {text}" if text else self.name or self.kind.__name__
+        return f"{self.name}: {text}" if text else self.name
 
 
 _NODES = 20_000
@@ -205,7 +246,7 @@ def measure(value: Any) -> int:
         item = stack.pop()
         kind = type(item)
         count += 1
-        if kind is dict:
+        if kind is dict or kind is DefaultDict:
             stack.extend(item.keys())
             stack.extend(item.values())
         elif kind in _CONTAINERS:
@@ -219,19 +260,25 @@ def measure(value: Any) -> int:
     return count
 
 
-_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+"""What `keys()`, `values()` and `items()` of a dict give."""
+_CONTAINERS = frozenset({list, tuple, dict, DefaultDict, set, frozenset, *VIEWS})
 
 
 def deep_copy(value: Any, memo: dict[int, Any] | None = None) -> Any:
     """`copy.deepcopy` for the values above; shared parts stay shared."""
     memo = {} if memo is None else memo
     kind = type(value)
-    if kind not in _CONTAINERS and kind not in {Record, Instance}:
+    if (kind not in _CONTAINERS and kind not in {Record, Instance}) or kind in VIEWS:
         return value
     if id(value) in memo:
         return memo[id(value)]
-    if kind is list:
-        copied: Any = []
+    if kind is DefaultDict:
+        copied: Any = DefaultDict(value.factory)
+        memo[id(value)] = copied
+        copied.update((deep_copy(k, memo), deep_copy(v, memo)) for k, v in value.items())
+    elif kind is list:
+        copied = []
         memo[id(value)] = copied
         copied.extend(deep_copy(v, memo) for v in value)
     elif kind is dict:

@@ -27,14 +27,14 @@ def test_refused_with_reason_and_place(section: Section, tmp_path: Path, monkeyp
         assert 1 <= int(place[1]) <= section.source.count("\n")
 
 
-@pytest.mark.parametrize("title", ["shell command", "with statement", "generate replaced", "classes of a tuple"])
+@pytest.mark.parametrize("title", ["shell command", "with statement", "classes of a tuple"])
 def test_the_line_is_the_one_of_the_construct(title: str) -> None:
     section = next(s for s in SECTIONS if s.title == title)
     spec = make_spec(tensor("x"), tensor("y"), generate="g")
     reason = gather_evidence(spec, case_file=None, plugin=make_plugin(section.source)).reason
     line = int(reason.split(":")[1])
     text = section.source.split("\n")[line - 1]
-    assert any(word in text for word in ("os.system", "with ", "def generate", "__class__"))
+    assert any(word in text for word in ("os.system", "with ", "__class__"))
 
 
 def test_one_tensor_is_still_declared_but_not_certain() -> None:

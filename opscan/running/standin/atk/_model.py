@@ -6,28 +6,33 @@ import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from opscan.shapes.atk_models import MODELS, new_fields
+
 
 class Model:
-    """An object with the fields in `FIELDS` and no others.
+    """An object with the fields of its class in `opscan.shapes.atk_models` and no others.
 
     As in ATK's models a keyword that names no field is ignored by the constructor, and assigning to one is a
-    ValueError. Lists that the constructor is given are copied; lists that are assigned are not.
+    ValueError. Lists that the constructor is given are copied where the field is of a list's type; lists that are
+    assigned are not.
     """
 
     FIELDS: ClassVar[Mapping[str, Any]] = {}
     model_fields: ClassVar[Mapping[str, Any]] = {}
+    model_name: ClassVar[str] = ""
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls) -> None:
-        cls.model_fields = cls.FIELDS
+        if cls.__name__ in MODELS:  # else it is a plugin's own, with the fields of its base
+            cls.model_name = cls.__name__
+            cls.FIELDS = cls.model_fields = MODELS[cls.__name__]
 
     def __init__(self, **values: Any) -> None:
-        for name, default in self.FIELDS.items():
-            value = values[name] if name in values else copy.deepcopy(default)
-            object.__setattr__(self, name, list(value) if type(value) is list else value)
+        for name, value in new_fields(type(self).model_name, values).items():
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "model_fields_set", {name for name in values if name in self.FIELDS})
 
     def __setattr__(self, name: str, value: Any) -> None:

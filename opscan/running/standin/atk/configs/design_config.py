@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
+
+from opscan.shapes import atk_models
 
 from .._model import Model
 
 
 class StandardConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {"acc": "default", "perf": "not_key", "mem": None}
+    """What a case is compared by."""
 
 
 class RandomConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {
-        "type": "choices",
-        "values": None,
-        "weights": None,
-        "invalid_values": [],
-        "random_types": None,
-        "custom_dist_ratio": None,
-    }
-
     def get_values(self, k: int = 1, clc_interval: bool = True) -> Any:
         """`k` values, by weight; a pair of whole numbers is an interval unless `clc_interval` is off."""
         drawn = [self._one(clc_interval) for _ in range(k)]
@@ -35,100 +28,31 @@ class RandomConfig(Model):
 
 
 class RangeConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {"valid": None, "invalid": None, "valid_weights": 0.95}
+    """Where values are drawn from, and how often from the invalid ones."""
 
 
 class InputsShape(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {"dim_numbers": None, "dim_values": None, "max_length": 2**32 - 1}
+    """The shapes that may be drawn."""
 
 
 class BoundaryConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = dict.fromkeys(
-        ("has_empty", "has_infnan", "has_scalar", "has_upper_border", "has_lower_border"), True
-    )
+    """The kinds of boundary cases that an input takes part in."""
 
 
 class InputDesignConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {
-        "name": None,
-        "aclnn_name": None,
-        "type": None,
-        "required": True,
-        "backward": True,
-        "align_32B": None,
-        "outlier_values": None,
-        "dtypes": None,
-        "ranges": None,
-        "shapes": None,
-        "tuple_numbers": None,
-        "boundary": None,
-        "expected_error_msg": None,
-    }
+    """One input of a spec."""
 
 
 class DesignConfig(Model):
-    FIELDS: ClassVar[Mapping[str, Any]] = {
-        "name": None,
-        "aclnn_name": None,
-        "triton_name": None,
-        "kernel_name": None,
-        "version": None,
-        "expected_error_msg": None,
-        "api": "pytorch",
-        "api_type": "function",
-        "aclnn_api_type": "aclnn_function",
-        "triton_api_type": "triton_function",
-        "fusion_api_type": "fusion_function",
-        "dist_api_type": "dist_function",
-        "kernel_api_type": "kernel_function",
-        "generate": "default",
-        "standard": None,
-        "backward": False,
-        "outputs": None,
-        "inputs": [],
-        "tensor_input": None,
-        "method_inputs": None,
-        "shape_distributions": [[1e7, 0.3], [1e8, 0.1], [1e9, 0.01]],
-        "dtype_numbers": 700,
-        "extra_numbers": 0,
-        "is_gen_extra": False,
-    }
+    """A spec."""
+
+
+_PARTS: Mapping[str, Any] = {
+    one.__name__: one
+    for one in (StandardConfig, RandomConfig, RangeConfig, InputsShape, BoundaryConfig, InputDesignConfig)
+}
 
 
 def design_from(value: Mapping[str, Any]) -> DesignConfig:
     """The design of a spec's YAML value."""
-    given = {name: value[name] for name in DesignConfig.FIELDS if name in value}
-    given["standard"] = StandardConfig(**_mapping(value.get("standard")))
-    given["inputs"] = _inputs(value.get("inputs")) or []
-    given["method_inputs"] = _inputs(value.get("method_inputs"))
-    given["tensor_input"] = _input(value["tensor_input"]) if value.get("tensor_input") else None
-    return DesignConfig(**given)
-
-
-def _inputs(value: Any) -> list[InputDesignConfig] | None:
-    return [_input(item) for item in value] if isinstance(value, list) else None
-
-
-def _input(value: Any) -> InputDesignConfig:
-    fields = dict(_mapping(value))
-    ranges, shapes = _mapping(fields.get("ranges")), dict(_mapping(fields.get("shapes")))
-    axes = shapes.get("dim_values")
-    shapes["dim_numbers"] = _choices(shapes.get("dim_numbers"))
-    shapes["dim_values"] = [_choices(axis) for axis in axes] if isinstance(axes, list) else _choices(axes)
-    parts = {**ranges, "valid": _choices(ranges.get("valid")), "invalid": _choices(ranges.get("invalid"))}
-    fields.update(
-        dtypes=_choices(fields.get("dtypes")),
-        ranges=RangeConfig(**parts),
-        shapes=InputsShape(**shapes),
-        tuple_numbers=_choices(fields.get("tuple_numbers")),
-        boundary=BoundaryConfig(**_mapping(fields.get("boundary"))),
-    )
-    return InputDesignConfig(**fields)
-
-
-def _choices(value: Any) -> RandomConfig | None:
-    return None if value is None else RandomConfig(**_mapping(value))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return DesignConfig(**atk_models.design_parts(value, lambda name, fields: _PARTS[name](**fields)))
