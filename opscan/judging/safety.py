@@ -9,6 +9,8 @@ from opscan.judging.verdicts import CaseVerdict, TensorVerdict, read_values
 from opscan.model import Case, CaseInput, Evidence, Spec, SpecInput
 from opscan.shapes.draw import varies
 
+_FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
+
 
 def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
     """safe, unsafe or manual. To loosen a standard one witness is enough; to tighten it nothing may be unseen."""
@@ -63,16 +65,26 @@ def inputs_of(spec: Spec) -> tuple[SpecInput, ...]:
 def nan_possible(spec: Spec, evidence: Evidence) -> bool:
     """Whether some case can give an output that is NaN in part: then even a correct copy fails `equal`.
 
-    A tensor that is all NaN is enough: padding or a triangle puts zeros beside it.
+    A tensor that is all NaN is enough: padding or a triangle puts zeros beside it. The tensors that ATK draws as NaN by
+    its own default count where another tensor stands beside them; the output of one tensor alone is then all NaN.
     """
     given = inputs_of(spec)
+    tensors = [one for one in given if one.kind.startswith("tensor")]
+    several = len(tensors) > 1 or any(one.kind.startswith("tensors") for one in tensors)
     boundary = spec.extra_numbers != 0 and any(one.boundary.get("has_infnan", True) for one in given)
     declared = any(
         "nan" in spec.source.text[span.start : span.end]
         for where, span in spec.spans.items()
         if "ranges" in where and where[-1] != "ranges"
     )
-    return boundary or declared or any(draws_nan(case) for case in evidence.cases)
+    by_default = several and evidence.source != "cases" and any(map(draws_nan_by_default, tensors))
+    return boundary or declared or by_default or any(map(draws_nan, evidence.cases))
+
+
+def draws_nan_by_default(given: SpecInput) -> bool:
+    """Whether ATK now and then draws a tensor as NaN though the spec does not say so: `ranges.invalid` is left out."""
+    floating = not given.dtypes.values or any(str(d).startswith(_FLOATING) for d in given.dtypes.values)
+    return given.invalid is None and given.valid_weights < 1 and floating
 
 
 def draws_nan(case: Case) -> bool:

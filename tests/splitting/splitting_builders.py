@@ -21,12 +21,12 @@ inputs:
   - name: input
     type: tensor
     dtypes: {{values: [ fp32 ]}}
-    ranges: {{valid: {{values: [[-5, 5]]}}}}
+    ranges: {{valid: {{values: [[-5, 5]]}}, invalid: {{values: [[-5, 5]]}}}}
     shapes: {{dim_numbers: {{values: [2, 3]}}, dim_values: {{values: [4, 8]}}}}
   - name: other
     type: tensor
     dtypes: {{values: [ fp32 ]}}
-    ranges: {{valid: {{values: [[-5, 5]]}}}}
+    ranges: {{valid: {{values: [[-5, 5]]}}, invalid: {{values: [[-5, 5]]}}}}
     shapes: {{dim_numbers: {{values: [2, 3]}}, dim_values: {{values: [4, 8]}}}}
 """
 

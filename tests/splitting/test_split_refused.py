@@ -56,7 +56,7 @@ SPECS = [
      {"spec_no_broadcast.yaml": SPEC.format(generate="default").replace("maximum", "relu")}, "is no twin of it"),
     ("an input can be left out", variant("  - name: other\n", "  - name: other\n    required: false\n"), {},
      "`other` can be left out"),
-    ("NaN", variant("ranges: {{valid: {{values: [[-5, 5]]}}}}", 'ranges: {{valid: {{values: [[-5, 5], "nan"]}}}}'), {},
+    ("NaN", variant("ranges: {{valid: {{values: [[-5, 5]]}}", 'ranges: {{valid: {{values: [[-5, 5], "nan"]}}'), {},
      "needs --unsafe: some case can be NaN in part"),
 ]  # fmt: skip
 

@@ -86,12 +86,10 @@ def test_a_run_verifies_what_the_text_does_not_show(tmp_path: Path) -> None:
     """`import os` is not followed, so only a run tells what comes of it."""
     plugin = FILES["gen.py"].replace("import random\n", "import os\nimport random\n").replace(
         "x, other = case_config.inputs", "x, other = case_config.inputs[:len(os.sep) + 1]")  # fmt: skip
-    inside = "{valid: {values: [[-5, 5]]}, invalid: {values: [[-5, 5]]}}"  # by default some of it is NaN
-    spec = FILES["spec.yaml"].replace("{valid: {values: [[-5, 5]]}}", inside)
     at = "from atk.case_generator.generator"
     real = f"{at}.base_generator import CaseGenerator\n{at}.generate_types import GENERATOR_REGISTRY\n"
     plugin = plugin.replace("from atk import GENERATOR_REGISTRY, CaseGenerator\n", real)
-    folder = lay_out(tmp_path / "x", {"spec.yaml": spec, "gen.py": plugin})
+    folder = lay_out(tmp_path / "x", {**FILES, "gen.py": plugin})
     assert plan_of(folder).changes == ()
     plan = split(folder, settings=Settings(run_generators=True, run_cases=20))
     assert plan.unsplit == ()
