@@ -17,7 +17,7 @@ from opscan.running.evidence import design_of, run_generator
 from opscan.running.messages import Bounds
 from opscan.running.records import case_fields
 from opscan.shapes import companions, link
-from opscan.shapes.atk_cases import boundary_cases, regular_cases
+from opscan.shapes.atk_cases import INVALID_KINDS, boundary_cases, regular_cases
 from opscan.shapes.draw import count_cases
 from opscan.shapes.spaces import Unsatisfiable
 
@@ -56,7 +56,9 @@ def draw(path: Path, settings: Settings, count: int | None) -> Drawn:
         broken = [f"{file.path.as_posix()}: {file.reason}" for file in unread]
         raise Refused(f"{_place(spec)}: {'; '.join([links.generator_reason, *broken])}")
     bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
-    ran = run_generator(spec, links.generator, seed=settings.seed, count=count, boundary=True, bounds=bounds)
+    ran = run_generator(
+        spec, links.generator, seed=settings.seed, count=count, boundary=True, invalid=INVALID_KINDS, bounds=bounds
+    )
     told = tuple(fault.message for fault in ran.faults)
     if ran.failed or not ran.cases:
         raise Refused("; ".join(told))

@@ -45,6 +45,7 @@ def run_generator(
     count: int | None = None,
     ceiling: int | None = None,
     boundary: bool = False,
+    invalid: tuple[str, ...] = ("tensor",),
     bounds: Bounds | None = None,
     without: Sequence[str] = (),
 ) -> Ran:
@@ -60,6 +61,7 @@ def run_generator(
         count=count,
         ceiling=ceiling,
         boundary=boundary,
+        invalid=invalid,
     )
     ended = run_apart(job)
     telling = Telling(plugin, spec.spans.get(("generate",)))
@@ -132,10 +134,10 @@ def by_runs(specs: Sequence[Spec], catalog: Catalog, settings: Settings) -> dict
 def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
     """As `shapes.evidence_of`, with the generator run instead of read where there is one and no case file.
 
-    `settings.run_cases` cases are kept, spread over all that were run. Where the run fails the reading of the plugin's
-    text is left, and the fault says why the run failed.
+    `settings.run_cases` cases are kept, spread over all that were run, the boundary cases among them. Where the run
+    fails the reading of the plugin's text is left, and the fault says why the run failed.
     """
-    links, cases = catalog.links(spec), settings.run_cases
+    links = catalog.links(spec)
     bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
     read = evidence_of(spec, links, draws=settings.draws, seed=settings.seed)
     if read.source == "cases" or spec.generate == "default":
@@ -143,11 +145,10 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
     if links.generator is None:
         broken = _broken_plugin(spec, catalog)
         return read if broken is None else replace(read, reason=broken.message, faults=(*read.faults, broken))
-    ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, bounds=bounds)
+    ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, boundary=True, bounds=bounds)
     if ran.failed or not ran.cases:
         return replace(read, faults=(*read.faults, *ran.faults))
-    step = max(len(ran.cases) / cases, 1)
-    kept = [ran.cases[int(place * step)] for place in range(min(cases, len(ran.cases)))]
+    kept = _spread(ran.cases, settings.run_cases)
     notes = list(ran.notes)
     if ran.counted > CEILING:
         notes.append(f"the first {CEILING} of {ran.counted} cases were run")
@@ -162,6 +163,19 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
         links.generator.source.path,
         ran.faults,
     )
+
+
+def _spread(cases: Sequence[Case], most: int) -> list[Case]:
+    """At most so many cases, from all over; of boundary cases, which are few and unlike each other, up to a half."""
+    border = [case for case in cases if case.is_boundary]
+    regular = [case for case in cases if not case.is_boundary]
+    shown = _every_nth(border, max(most // 2, most - len(regular)))
+    return [*_every_nth(regular, most - len(shown)), *shown]
+
+
+def _every_nth(cases: Sequence[Case], most: int) -> list[Case]:
+    step = max(len(cases) / most, 1) if most else 1
+    return [cases[int(place * step)] for place in range(min(most, len(cases)))]
 
 
 def _broken_plugin(spec: Spec, catalog: Catalog) -> Fault | None:

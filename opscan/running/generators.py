@@ -94,9 +94,7 @@ def _count(generator: Any, job: Generation, watch: Watch) -> int:
 
 
 def _regular(generator: Any, job: Generation, wanted: int, made: _Run, watch: Watch) -> None:
-    invalid = ("tensor", "scalar", "attr") if job.boundary else ("tensor",)
-    rng = random.Random(job.seed)
-    _feed(generator, job.spec, _endless(job.spec, wanted, rng, invalid), job)
+    _feed(generator, job.spec, _endless(job.spec, wanted, random.Random(job.seed), job.invalid), job)
     _generate(generator, wanted, job, made, watch, boundary=False)
 
 

@@ -55,7 +55,9 @@ class Generation(Job):
     ceiling: int | None = None
     """Run no more cases than this, however many ATK makes."""
     boundary: bool = False
-    """Also the boundary cases, and invalid values of attributes and scalars."""
+    """Also the boundary cases."""
+    invalid: tuple[str, ...] = ("tensor",)
+    """The kinds of inputs whose invalid values are drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

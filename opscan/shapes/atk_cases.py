@@ -39,6 +39,7 @@ _INVALID = {
     "attr": (["-inf"], ["inf"]),
 }
 """ATK's default `ranges.invalid` by the type of an input."""
+INVALID_KINDS = tuple(_INVALID)
 _WITHOUT_INVALID = frozenset({"bool", "attr_bool", "string", "non_param", "torch_dtype", "load_tensor_data"})
 _TRIES = 200
 
@@ -46,7 +47,7 @@ Change = Callable[[SpecInput, CaseInput], CaseInput]
 
 
 def regular_cases(
-    spec: Spec, count: int, rng: random.Random, *, invalid: Sequence[str] = tuple(_INVALID)
+    spec: Spec, count: int, rng: random.Random, *, invalid: Sequence[str] = INVALID_KINDS
 ) -> list[Case]:
     """`count` cases with ATK's quotas and invalid values, the latter for inputs of these types only.
 

@@ -17,7 +17,7 @@ from opscan.audit import audit_paths
 from opscan.cli import cli
 from opscan.config import ConfigError, Settings, load_settings
 from opscan.model import CaseFile, CaseInput, Plugin, Spec
-from opscan.running.evidence import run_generator
+from opscan.running.evidence import by_run, run_generator
 from opscan.shapes import companions, link
 from opscan.shapes.atk_cases import regular_cases
 from opscan.shapes.generator import Followed, follow
@@ -236,6 +236,24 @@ def test_what_cannot_be_read_can_be_run(tmp_path: Path) -> None:
     (finding,) = [f for f in ran.audit.findings if f.name == "standard-too-strict"]
     assert finding.fix == "safe"
     assert {t.evidence for t in ran.audit.files[0].tensors} == {"generator-run"}
+
+
+@pytest.mark.parametrize(("extra", "most"), [("all", 200), ("3", 200), ("0", 200), ("all", 6)])
+def test_boundary_cases_are_part_of_the_evidence(tmp_path: Path, extra: str, most: int) -> None:
+    source = PRELUDE + "        case_config.inputs[1].shape = list(case_config.inputs[0].shape)\n        return case_config\n"
+    spec, plugin = lay_out(tmp_path / "c", source, extra_numbers=extra)
+    evidence = by_run(spec, link([spec, plugin]), Settings(run_generators=True, run_cases=most))
+    assert evidence.source == "generator-run"
+    border = [case for case in evidence.cases if case.is_boundary]
+    regular = len(evidence.cases) - len(border)
+    assert {case.inputs[0].shape == case.inputs[1].shape for case in evidence.cases} == {True}
+    assert [case.index for case in evidence.cases] == list(range(len(evidence.cases)))
+    if extra == "all":
+        shapes = {case.inputs[0].shape for case in border}
+        assert any(0 in (shape or ()) for shape in shapes)
+        assert (most == 6 and len(border) == regular == 3) or (() in shapes and regular == 8)
+    else:
+        assert (len(border), regular) == (int(extra), 8)
 
 
 def test_a_plugin_that_fails_leaves_what_its_text_shows(tmp_path: Path) -> None:
