@@ -155,7 +155,13 @@ class _Run:
         return [Question(case, executor) for case in evidence.cases]
 
     def _gather(self, spec: Spec) -> Evidence:
-        return evidence_of(spec, self._catalog.links(spec), draws=self._settings.draws, seed=self._settings.seed)
+        return evidence_of(
+            spec,
+            self._catalog.links(spec),
+            draws=self._settings.draws,
+            seed=self._settings.seed,
+            folders=self._settings.import_folders,
+        )
 
     def add(self, file: reading.ReadFile) -> None:
         """Report on one file; a fault of opscan itself is a finding on that file, and the run goes on."""

@@ -28,6 +28,7 @@ class Settings:
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
     `run_generators`: the code of generator plugins may be run, which only the command line can say; of the cases that a
     run makes, `run_cases` are judged, and it may take `run_seconds` and `run_mebibytes`.
+    `import_folders`: where the modules may lie that plugins import, besides a plugin's own folder.
     `split_name` and `split_generator`: what the broadcast-free twin of a spec and its generator are called.
     """
 
@@ -51,6 +52,7 @@ class Settings:
     run_cases: int = 200
     run_seconds: float = 30.0
     run_mebibytes: int = 1024
+    import_folders: tuple[Path, ...] = ()
     split_name: str = "{stem}_no_broadcast{suffix}"
     split_generator: str = "{name}_no_broadcast"
 
@@ -117,7 +119,7 @@ def _merge(settings: Settings, section: dict[str, Any], path: Path) -> Settings:
                               f"not {value!r}")  # fmt: skip
         if fitting < _LEAST.get(name, fitting):
             raise ConfigError(f"{path}: [tool.opscan] {key} must be at least {_LEAST[name]}, not {value!r}")
-        values[name] = tuple(path.parent / folder for folder in fitting) if name == "rules" else fitting
+        values[name] = tuple(path.parent / folder for folder in fitting) if name in _FOLDERS else fitting
     return replace(settings, **values)
 
 
@@ -149,7 +151,8 @@ def _is_pattern(value: str, parts: Sequence[str]) -> bool:
 
 _PATTERNS = {"split_name": ("stem", "suffix"), "split_generator": ("name",)}
 _WANTED = {"upstream": "list of two numbers", "select": "list of rules", "ignore": "list of rules"}
-_WANTED["rules"] = "list of folders"
+_FOLDERS = frozenset({"rules", "import_folders"})
+_WANTED.update(dict.fromkeys(_FOLDERS, "list of folders"))
 _SPOKEN = frozenset({"run_generators"})
 """Settings that no file can set."""
 _LEAST: dict[str, Any] = {

@@ -55,9 +55,14 @@ def draw(path: Path, settings: Settings, count: int | None) -> Drawn:
         unread = [file for file in files if isinstance(file, Unread) and file.kind == "plugin"]
         broken = [f"{file.path.as_posix()}: {file.reason}" for file in unread]
         raise Refused(f"{_place(spec)}: {'; '.join([links.generator_reason, *broken])}")
-    bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
+    bounds = Bounds.of(settings)
     ran = run_generator(
-        spec, links.generator, seed=settings.seed, count=count, boundary=True, invalid=INVALID_KINDS, bounds=bounds
+        spec,
+        links.generator,
+        seed=settings.seed,
+        count=count,
+        invalid=INVALID_KINDS,
+        bounds=bounds,
     )
     told = tuple(fault.message for fault in ran.faults)
     if ran.failed or not ran.cases:

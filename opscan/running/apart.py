@@ -66,7 +66,7 @@ def run_apart(job: Job) -> Ended:
 def _run(job: Job, base: str) -> Ended:
     work = os.path.join(base, "work")
     os.mkdir(work)
-    job = replace(job, work=work, visible=_visible())
+    job = replace(job, work=work, visible=(*_visible(), *job.bounds.folders))
     process = subprocess.Popen(
         [sys.executable, "-s", "-B", "-c", _BOOT, json.dumps(_import_path())],
         stdin=subprocess.PIPE,

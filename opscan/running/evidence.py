@@ -44,7 +44,6 @@ def run_generator(
     seed: int,
     count: int | None = None,
     ceiling: int | None = None,
-    boundary: bool = False,
     invalid: tuple[str, ...] = ("tensor",),
     bounds: Bounds | None = None,
     without: Sequence[str] = (),
@@ -60,7 +59,6 @@ def run_generator(
         seed=seed,
         count=count,
         ceiling=ceiling,
-        boundary=boundary,
         invalid=invalid,
     )
     ended = run_apart(job)
@@ -138,14 +136,20 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
     fails the reading of the plugin's text is left, and the fault says why the run failed.
     """
     links = catalog.links(spec)
-    bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
-    read = evidence_of(spec, links, draws=settings.draws, seed=settings.seed)
+    bounds = Bounds.of(settings)
+    read = evidence_of(
+        spec,
+        links,
+        draws=settings.draws,
+        seed=settings.seed,
+        folders=settings.import_folders,
+    )
     if read.source == "cases" or spec.generate == "default":
         return read
     if links.generator is None:
         broken = _broken_plugin(spec, catalog)
         return read if broken is None else replace(read, reason=broken.message, faults=(*read.faults, broken))
-    ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, boundary=True, bounds=bounds)
+    ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, bounds=bounds)
     if ran.failed or not ran.cases:
         return replace(read, faults=(*read.faults, *ran.faults))
     kept = _spread(ran.cases, settings.run_cases)

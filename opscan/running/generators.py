@@ -38,8 +38,7 @@ def run(job: Generation, watch: Watch, part: Callable[..., None]) -> dict[str, A
         counted = _count(generator, job, watch)
         wanted = min(counted, job.ceiling or counted, job.count or counted)
         _regular(generator, job, wanted, made, watch)
-        if job.boundary:
-            _boundary(generator, job, made, watch)
+        _boundary(generator, job, made, watch)
     except Failed as failed:
         trouble = failed.trouble
     except Unsatisfiable:
@@ -63,7 +62,7 @@ def _words(trouble: Trouble) -> list[Any]:
 def _create(job: Generation, watch: Watch) -> Any:
     """The generator, made as ATK makes it. The plugin sees Python's random numbers from `seed` on."""
     random.seed(job.seed)
-    module = load(job.plugin, watch)
+    module = load(job.plugin, watch, job.bounds)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(job.seed % 2**32)
     from atk._registry import GENERATORS

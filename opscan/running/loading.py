@@ -24,8 +24,8 @@ class Failed(Exception):
         self.trouble = trouble
 
 
-def load(path: str, watch: Watch, bounds: Bounds | None = None) -> ModuleType:
-    """The module of a plugin file; its folder is on the path while it is imported. Raises Failed."""
+def load(path: str, watch: Watch, bounds: Bounds) -> ModuleType:
+    """The module of a plugin file; its folder is on the path, and those of the bounds at its end. Raises Failed."""
     name = os.path.splitext(os.path.basename(path))[0]
     if not name.isidentifier() or name in sys.modules or name in sys.stdlib_module_names:
         name = "plugin"
@@ -35,10 +35,11 @@ def load(path: str, watch: Watch, bounds: Bounds | None = None) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, os.path.dirname(path))
+    sys.path.extend(bounds.folders)
     try:
         spec.loader.exec_module(module)
     except BaseException as problem:
-        raise failure(problem, watch, bounds or Bounds()) from None
+        raise failure(problem, watch, bounds) from None
     return module
 
 
@@ -55,7 +56,10 @@ def failure(problem: BaseException, watch: Watch, bounds: Bounds) -> Failed:
     if missing:
         return Failed(Trouble("atk-name-missing", f"uses {missing}, which the stand-in for ATK lacks", file, line))
     if isinstance(problem, ModuleNotFoundError):
-        message = f"imports `{problem.name}`, which is neither installed here nor in the plugin's folder"
+        message = (
+            f"imports `{problem.name}`, which is neither installed here nor in the plugin's folder: put it there, or "
+            "name the folder that has it in the setting import-folders"
+        )
         return Failed(Trouble("plugin-run-failed", message, file, line))
     refused = isinstance(problem, OSError) and problem.errno in (errno.EPERM, errno.EROFS)
     return Failed(Trouble("plugin-refused" if refused else "plugin-run-failed", f"raises {_text(problem)}", file, line))

@@ -6,10 +6,12 @@ for the plugin had the process to itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opscan.config import Settings
 from opscan.model import Case, Spec
 
 PRINTED_MEBIBYTES = 16
@@ -20,10 +22,17 @@ ANSWER_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one run may take: seconds of wall time, mebibytes of memory beyond what Python itself needs."""
+    """What one run may take: seconds of wall time, mebibytes of memory beyond what Python itself needs; and the folders
+    besides the plugin's own whose modules it may import, absolute and without links."""
 
     seconds: float = 30.0
     mebibytes: int = 1024
+    folders: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Bounds:
+        folders = (os.path.realpath(folder) for folder in settings.import_folders if folder.is_dir())
+        return cls(settings.run_seconds, settings.run_mebibytes, tuple(folders))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +63,6 @@ class Generation(Job):
     count: int | None = None
     ceiling: int | None = None
     """Run no more cases than this, however many ATK makes."""
-    boundary: bool = False
-    """Also the boundary cases."""
     invalid: tuple[str, ...] = ("tensor",)
     """The kinds of inputs whose invalid values are drawn."""
 

@@ -67,7 +67,7 @@ def _trace(questions: Sequence[Question], settings: Settings) -> tuple[list[Clas
     ended = run_apart(
         Tracing(
             plugin=os.path.realpath(plugin.source.path),
-            bounds=Bounds(settings.run_seconds, settings.run_mebibytes),
+            bounds=Bounds.of(settings),
             executor=questions[0].case.api_type,
             cases=tuple(question.case for question in questions),
         )

@@ -46,9 +46,7 @@ _TRIES = 200
 Change = Callable[[SpecInput, CaseInput], CaseInput]
 
 
-def regular_cases(
-    spec: Spec, count: int, rng: random.Random, *, invalid: Sequence[str] = INVALID_KINDS
-) -> list[Case]:
+def regular_cases(spec: Spec, count: int, rng: random.Random, *, invalid: Sequence[str] = INVALID_KINDS) -> list[Case]:
     """`count` cases with ATK's quotas and invalid values, the latter for inputs of these types only.
 
     Raises Unsatisfiable where no shape of an input fits its `max_length`.

@@ -43,6 +43,7 @@ class Definitions(Evaluator):
         return FunctionValue(
             node,
             scope,
+            "<file>" in scope.module.names,
             [self.eval(d, scope) for d in parameters.defaults],
             {
                 a.arg: self.eval(d, scope)
@@ -87,6 +88,17 @@ class Definitions(Evaluator):
     def call_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
         if self.depth >= MAX_DEPTH:
             raise CannotFollow(f"more than {MAX_DEPTH} nested calls", self.line)
+        if function.foreign:
+            return self._call_foreign(function, args, named)
+        return self._run_function(function, args, named)
+
+    def _call_foreign(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
+        from opscan.shapes.neighbours import told_from_outside
+
+        with told_from_outside(self, function):
+            return self._run_function(function, args, named)
+
+    def _run_function(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
         scope = Scope(function.scope, function)
         self._bind_arguments(function, args, named, scope)
         self.depth += 1

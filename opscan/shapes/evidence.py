@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from opscan.dataclass import dataclass
 from opscan.model import Case, CaseFile, Evidence, Fault, Plugin, Spec, SpecInput
@@ -21,29 +22,40 @@ from opscan.shapes.spaces import Unsatisfiable, corner_shapes, shape_space
 
 
 def gather_evidence(
-    spec: Spec, *, case_file: CaseFile | None, plugin: Plugin | None, draws: int = 64, seed: int = 1234
+    spec: Spec,
+    *,
+    case_file: CaseFile | None,
+    plugin: Plugin | None,
+    draws: int = 64,
+    seed: int = 1234,
+    folders: Sequence[Path] = (),
 ) -> Evidence:
     """The concrete cases that stand for a spec, in order of trust, and where they come from.
 
     A case file with cases is `cases`; a plugin that provides `spec.generate` and can be followed is `generator-static`;
     a spec whose tensors cannot meet in more than one way is `declared`; all else is `none` with the reason, never a
-    guess. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Never raises for bad input.
+    guess. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Modules that the plugin
+    imports may lie in `folders` too. Never raises for bad input.
     """
     if case_file is not None and case_file.cases:
         cases = case_file.cases if _sets_standards(plugin) else _under_the_spec(spec, case_file.cases)
         return Evidence("cases", cases, True, True, origin=case_file.source.path)
     try:
-        return _gather(spec, plugin, _Draw(max(draws, 1), seed))
+        return _gather(spec, plugin, _Draw(max(draws, 1), seed, tuple(folders)))
     except Unsatisfiable:
         return Evidence("none", reason="no shape of an input fits its max_length and the 64 axes of a tensor")
 
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """How many cases to draw, and by which seed. Many specs need none, and drawing takes milliseconds."""
+    """How many cases to draw, and by which seed. Many specs need none, and drawing takes milliseconds.
+
+    `folders`: where the modules may lie that a plugin imports.
+    """
 
     count: int
     seed: int
+    folders: tuple[Path, ...] = ()
 
     def cases(self, spec: Spec) -> list[Case]:
         return draw_cases(spec, self.count, random.Random(self.seed))
@@ -64,7 +76,7 @@ def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
     from opscan.shapes.generator import Refusal, follow
 
     drawn = draw.cases(spec)
-    followed = follow(plugin, spec, drawn, count_cases(spec), draw.seed)
+    followed = follow(plugin, spec, drawn, count_cases(spec), draw.seed, draw.folders)
     if isinstance(followed, Refusal):
         place = f"{plugin.source.path.as_posix()}:{followed.line}" if followed.line else plugin.source.path.as_posix()
         return _without_plugin(spec, draw, f"{place}: {followed.reason}", plugin)

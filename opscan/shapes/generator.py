@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from es import
 from itertools import chain, cycle
+from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
@@ -51,8 +51,11 @@ class Generator:
     `more`: the cases that a plugin gets which takes several for one of its own; `total` is how many ATK would draw.
     """
 
-    def __init__(self, plugin: Plugin, spec: Spec, seed: int, more: Sequence[Case], total: int) -> None:
+    def __init__(
+        self, plugin: Plugin, spec: Spec, seed: int, more: Sequence[Case], total: int, folders: Sequence[Path]
+    ) -> None:
         self.interpreter = Interpreter(random.Random(seed))
+        self.interpreter.folders = (plugin.source.path.parent, *folders)
         self.interpreter.case_numbers = total
         self.interpreter.budget.grant(_MODULE_STEPS)
         self._more = (case_record(case) for case in cycle(more))
@@ -104,14 +107,17 @@ class Generator:
         return frozen
 
 
-def follow(plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: int) -> Followed | Refusal:
+def follow(
+    plugin: Plugin, spec: Spec, drawn: Sequence[Case], total: int, seed: int, folders: Sequence[Path] = ()
+) -> Followed | Refusal:
     """Runs the hooks of generator `spec.generate` on the drawn cases; `total` is how many ATK would generate.
 
-    A plugin that goes by `self.index` gets indices from all over its range, never beyond it. Never raises.
+    Modules that the plugin imports are looked for beside it, then in `folders`. A plugin that goes by `self.index` gets
+    indices from all over its range, never beyond it. Never raises.
     """
     generator = None
     try:
-        generator = Generator(plugin, spec, seed, drawn, total)
+        generator = Generator(plugin, spec, seed, drawn, total, folders)
         return _run_all(generator, drawn, seed)
     except CannotFollow as stop:
         line = stop.line or (generator.interpreter.line if generator else 0)

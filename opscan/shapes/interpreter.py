@@ -7,6 +7,7 @@ binds, and every container it may have changed half-way, are poisoned with its l
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 from opscan.shapes.definitions import Definitions, Return
@@ -39,7 +40,10 @@ _CONTINUE = object()
 
 
 class Interpreter(Definitions):
-    """Statements. `run_module` follows a whole file and gives the scope of its names."""
+    """Statements. `run_module` follows a whole file and gives the scope of its names; modules that it imports may lie
+    in `folders`."""
+
+    folders: tuple[Path, ...] = ()
 
     def run_module(self, tree: ast.Module) -> Scope:
         """Follows the top level of a plugin; never raises for what the plugin does there."""
@@ -47,6 +51,12 @@ class Interpreter(Definitions):
         scope.names["__name__"] = "plugin"
         self.run_tolerantly(tree.body, scope)
         return scope
+
+    def neighbour(self, path: str) -> Any:
+        """The module of that name that lies beside the plugin, None where there is none."""
+        from opscan.shapes.neighbours import neighbour
+
+        return neighbour(self, path, self.folders) if self.folders else None
 
     def run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
         for statement in body:

@@ -170,7 +170,10 @@ class Machine:
         raise CannotFollow(f"`super().{name}`")
 
     def _of_module(self, value: ModuleValue | RandomSource, name: str) -> Any:
-        return module_attribute(value, name)
+        found = module_attribute(value, name)
+        if isinstance(found, Poison):
+            raise found.stop()
+        return found
 
     def _of_silent(self, value: Silent, _: str) -> Silent:
         return value
@@ -241,6 +244,10 @@ class Machine:
         elif cls.exception is None and (args or named):
             raise PluginRaise(ExceptionValue(TypeError, (f"{cls.name}() takes no arguments",)), self.line)
         return instance
+
+    def neighbour(self, path: str) -> Any:
+        """The module of that name that lies beside the plugin, None where there is none."""
+        raise NotImplementedError
 
     def register(self, name: str = "", **_: Any) -> HostFunction:
         """`GENERATOR_REGISTRY.register(name)`, a decorator of classes."""

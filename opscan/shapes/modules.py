@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def import_module(ev: Machine, path: str) -> Any:
     """What `import path` binds; modules that are not followed stop the plugin where they are used."""
     if path not in ev.modules:
-        ev.modules[path] = _load(ev, path)
+        module = _load(ev, path)
+        ev.modules[path] = ev.neighbour(path) or module if isinstance(module, Poison) else module
     return ev.modules[path]
 
 
@@ -48,7 +49,7 @@ def import_name(ev: Machine, path: str, name: str) -> Any:
     if isinstance(module, Silent):
         return module
     if isinstance(module, Poison):
-        return Poison(f"{path}.{name}")
+        return Poison(f"{path}.{name}") if module.construct == path else module
     try:
         return module_attribute(module, name)
     except CannotFollow as stop:
@@ -56,9 +57,11 @@ def import_name(ev: Machine, path: str, name: str) -> Any:
 
 
 def import_all(ev: Machine, path: str) -> dict[str, Any]:
-    """What `from path import *` binds: of `atk` the names that plugins use, of anything else nothing."""
+    """What `from path import *` binds: of `atk` the names that plugins use, of a module beside the plugin its own."""
     if path.split(".", maxsplit=1)[0] != "atk":
-        return {}
+        module = ev.neighbour(path)
+        names = module.names if isinstance(module, ModuleValue) else {}
+        return {name: value for name, value in names.items() if not name.startswith(("_", "<"))}
     return {name: _atk_name(ev, name) for name in ("GENERATOR_REGISTRY", "CaseGenerator", *RECORD_TYPES)}
 
 
@@ -67,8 +70,11 @@ def module_attribute(module: ModuleValue | RandomSource, name: str) -> Any:
     if isinstance(module, RandomSource):
         return random_function(module, name)
     found = module.names.get(name)
-    if found is None:
+    if found is None and not (module.file and name in module.names):
         raise CannotFollow(f"`{module.name}.{name}`")
+    if isinstance(found, Poison) and module.file:
+        place = f"{module.file}:{found.line}" if found.line else module.file
+        return Poison(f"{found.stop().construct} in {place}")
     return found
 
 

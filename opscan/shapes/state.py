@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from opscan.shapes.scope import Scope
-from opscan.shapes.values import BoundMethod, ClassValue, FunctionValue, HostFunction, Instance, RandomSource, Record
+from opscan.shapes.values import (
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    HostFunction,
+    Instance,
+    ModuleValue,
+    RandomSource,
+    Record,
+)
 
 _MOST = 5_000
 """Values that are looked at; a plugin that holds more counts as one that changes."""
@@ -64,6 +73,8 @@ def _inside(value: Any) -> list[Any]:
         return [value.scope, *value.defaults, *value.kw_defaults.values()]
     if isinstance(value, Scope):
         return [*_inside(value.names), *([value.parent] if value.parent else [])]
+    if isinstance(value, ModuleValue):
+        return _inside(value.names) if value.file else []
     if isinstance(value, BoundMethod):
         return [value.function, value.receiver]
     if isinstance(value, RandomSource):

@@ -22,6 +22,8 @@ class CannotFollow(Exception):
         self.construct = construct
         self.line = line
         self.column = column
+        self.file: str | None = None
+        """Another file than the plugin's, where it stands in one; `line` is then where that is needed."""
 
 
 class PluginRaise(Exception):

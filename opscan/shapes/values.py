@@ -75,6 +75,8 @@ class FunctionValue:
 
     node: Any
     scope: Any
+    foreign: bool
+    """It stands in another file than the plugin's."""
     defaults: list[Any]
     kw_defaults: dict[str, Any]
     owner: ClassValue | None = None
@@ -155,10 +157,11 @@ class SuperValue:
 
 @dataclass(eq=False, repr=False)
 class ModuleValue:
-    """A library module of which some names are known."""
+    """A library module of which some names are known, or one that lies beside the plugin in `file`."""
 
     name: str
     names: Mapping[str, Any]
+    file: str = ""
 
 
 @dataclass(eq=False, repr=False)

@@ -102,7 +102,13 @@ class Verifier:
         if self._settings.run_generators:
             return _run(spec, plugin, self._settings)
         links = replace(catalog.links(spec), generator=plugin, case_file=None)
-        return evidence_of(spec, links, draws=self._settings.draws, seed=self._settings.seed)
+        return evidence_of(
+            spec,
+            links,
+            draws=self._settings.draws,
+            seed=self._settings.seed,
+            folders=self._settings.import_folders,
+        )
 
 
 def _path(file: object) -> Path:

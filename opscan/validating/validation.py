@@ -79,7 +79,13 @@ class _Validation:
         if not isinstance(file, Spec):
             return []
         links = self._catalog.links(file)
-        evidence = evidence_of(file, links, draws=self._settings.draws, seed=self._settings.seed)
+        evidence = evidence_of(
+            file,
+            links,
+            draws=self._settings.draws,
+            seed=self._settings.seed,
+            folders=self._settings.import_folders,
+        )
         if not evidence.cases:
             reason = evidence.reason or "no case is known"
             return [self._skipped(path, file.name, f"which shapes meet is not known: {reason}")]

@@ -238,9 +238,29 @@ def test_what_cannot_be_read_can_be_run(tmp_path: Path) -> None:
     assert {t.evidence for t in ran.audit.files[0].tensors} == {"generator-run"}
 
 
+def test_modules_of_the_folders_in_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "sizes_of_all.py").write_text("import math\nWIDTH = math.prod([3, 3])\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.opscan]\nimport-folders = ['common', 'no_such_folder']\n")
+    source = PRELUDE.replace("import os", "from sizes_of_all import WIDTH") + (
+        "        case_config.inputs[1].shape = eval('[WIDTH]')\n        return case_config\n"
+    )
+    spec, plugin = lay_out(tmp_path / "c", source)
+    found = by_run(spec, link([spec, plugin]), load_settings(tmp_path / "c", run_generators=True))
+    assert (found.source, found.faults) == ("generator-run", ())
+    assert {case.inputs[1].shape for case in found.cases} == {(9,)}
+    (fault,) = by_run(spec, link([spec, plugin]), Settings(run_generators=True)).faults[1:]
+    assert fault.rule == "plugin-run-failed"
+    assert "generate_g.py:1: imports `sizes_of_all`, which is neither installed" in fault.message
+    assert "setting import-folders" in fault.message
+
+
 @pytest.mark.parametrize(("extra", "most"), [("all", 200), ("3", 200), ("0", 200), ("all", 6)])
 def test_boundary_cases_are_part_of_the_evidence(tmp_path: Path, extra: str, most: int) -> None:
-    source = PRELUDE + "        case_config.inputs[1].shape = list(case_config.inputs[0].shape)\n        return case_config\n"
+    source = (
+        PRELUDE
+        + "        case_config.inputs[1].shape = list(case_config.inputs[0].shape)\n        return case_config\n"
+    )
     spec, plugin = lay_out(tmp_path / "c", source, extra_numbers=extra)
     evidence = by_run(spec, link([spec, plugin]), Settings(run_generators=True, run_cases=most))
     assert evidence.source == "generator-run"

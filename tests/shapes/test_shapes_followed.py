@@ -171,6 +171,10 @@ def test_a_slow_plugin_gives_fewer_cases() -> None:
     assert "too many steps" in evidence.reason
 
 
+COUNTING = (
+    "def after_case_config(self, c):\n    self.n = getattr(self, 'n', 0) + 1\n"
+    "    c.inputs[1].shape = [1 if self.n > 100 else 4, 4]"
+)
 FIXED = (tensor("x", (2,), (4,), ("fp32",)), tensor("y", (1,), (4,), ("fp32",)))
 
 
@@ -182,10 +186,30 @@ FIXED = (tensor("x", (2,), (4,), ("fp32",)), tensor("y", (1,), (4,), ("fp32",)))
         ("def after_case_config(self, c):\n    c.inputs[1].shape = [random.choice([1, 4]), 4]", {}, False),
         ("def after_case_config(self, c):\n    c.inputs[1].shape = [self.index, 4]", {"dtype_numbers": 4}, True),
         ("def after_case_config(self, c):\n    c.inputs[1].shape = [self.index, 4]", {"dtype_numbers": 400}, False),
+        (COUNTING, {"dtype_numbers": 40}, True),
+        (COUNTING, {"dtype_numbers": 400}, False),
+        ("seen = []\ndef after_case_config(self, c):\n    self.seen.append(1)\n    c.inputs[1].shape = [4]", {}, False),
+        (
+            "kinds = iter([1] * 900)\ndef after_case_config(self, c):\n    c.inputs[1].shape = [next(self.kinds)]",
+            {},
+            False,
+        ),
+        ("seen = {}\ndef after_case_config(self, c):\n    c.inputs[1].shape = [self.seen.get('n', 4)]", {}, True),
+        ("def after_case_config(self, c):\n    c.inputs[1].shape = list({'a': 4}.values())", {}, True),
+        (
+            "def after_case_config(self, c):\n    for n in {'a', 'b'}:\n        c.name = n\n    c.inputs[1].shape = [4]",
+            {},
+            False,
+        ),
     ],
 )
 def test_complete_only_without_any_freedom(body: str, fields: dict[str, int], complete: bool) -> None:
     assert follow(body, *FIXED, **fields).complete is complete
+
+
+def test_what_a_counter_of_its_own_never_reaches_is_left_out() -> None:
+    few = follow(COUNTING.replace("> 100", "> 5"), *FIXED, dtype_numbers=5)
+    assert [c.inputs[1].shape for c in few.cases] == [(4, 4)] * 5
 
 
 def test_free_shapes_are_never_complete() -> None:
