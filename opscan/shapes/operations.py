@@ -65,6 +65,8 @@ def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
         return _arithmetic(kind, left, right)
     if (a is NumpyInt or b is NumpyInt) and issubclass(a, int | float) and issubclass(b, int | float):
         return _numpy_arithmetic(kind, left, right)
+    if a is Silent or b is Silent:
+        return left if a is Silent else right
     if a not in _PLAIN or b not in _PLAIN or kind not in _BINARY:
         odd = left if a not in _PLAIN else right
         raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on {describe(odd)}")

@@ -8,8 +8,9 @@ from typing import Any
 
 from opscan.model import Case, CaseInput, Choices, Spec, SpecInput
 from opscan.shapes import atk_models
+from opscan.shapes.operations import describe
 from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ExceptionValue, HostFunction, Record, RecordType, Silent, deep_copy
+from opscan.shapes.values import ExceptionValue, HostFunction, NumpyInt, Record, RecordType, Silent, deep_copy
 
 _UNREAD = (
     *("triton_name", "kernel_name", "version", "expected_error_msg", "aclnn_api_type", "triton_api_type"),
@@ -267,7 +268,7 @@ def frozen_case(record: Record, drawn: Case) -> Case:
         id=fields["id"] or drawn.id,
         name=_text(fields["name"]),
         inputs=tuple(frozen_input(i) for i in fields["inputs"]),
-        acc=drawn.acc if untouched else acc,
+        acc=drawn.acc if untouched else _plain(acc, "a standard"),
         aclnn_name=_text(fields["aclnn_name"]),
         api=_text(fields["api"]) or "pytorch",
         api_type=_text(fields["api_type"]) or "function",
@@ -295,10 +296,27 @@ def frozen_input(value: Any) -> CaseInput:
         _text(fields["type"]) or "attr",
         _text(fields["dtype"]),
         _shape(fields["shape"]),
-        fields["range_values"],
+        _plain(fields["range_values"], "range_values"),
         backward=bool(fields["backward"]),
         required=bool(fields["required"]),
     )
+
+
+def _plain(value: Any, what: str) -> Any:
+    """A value as a case file holds it, which nothing the plugin does later changes. Raises CannotFollow for others."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is list or kind is tuple:
+        return [_plain(item, what) for item in value]
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: _plain(item, what) for key, item in value.items()}
+    if kind is NumpyInt:
+        return int(value)
+    raise CannotFollow(f"{what} that is {describe(value)}")
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _shape(shape: Any) -> tuple[int, ...] | None:
