@@ -112,7 +112,11 @@ class Definitions(Evaluator):
 
     def _bind_arguments(self, function: FunctionValue, args: list[Any], named: dict[str, Any], scope: Scope) -> None:
         parameters = function.node.args
-        names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        names = function.names
+        more = named or parameters.vararg or parameters.kwarg or parameters.kwonlyargs
+        if len(args) == len(names) and not more:
+            scope.names.update(zip(names, args, strict=True))
+            return
         values = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
         values.update(function.kw_defaults)
         values.update(zip(names, args, strict=False))

@@ -262,8 +262,7 @@ class Evaluator(Machine):
             holder = holder.parent
         if holder is None or holder.function is None or holder.function.owner is None:
             raise CannotFollow("`super()` outside a method")
-        parameters = holder.function.node.args
-        first = [*parameters.posonlyargs, *parameters.args][0].arg
+        first = holder.function.names[0]
         found = holder.holder(first)
         return SuperValue(holder.function.owner, found.names[first] if found else None)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
 from opscan.dataclass import dataclass
@@ -18,6 +19,9 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 _NODE_NAME = re.compile(r"[^\s'\"=]+\.ya?ml\b")
 _PLUGIN_NAME = re.compile(r"[^\s'\"=]+\.py\b")
+_PLUGIN_FOLDER = re.compile(r"(?:^|\s)(?:-p|--plugins?)[ \t=]+['\"]?([^\s'\"=$;|&]+)")
+_MOST_PLUGINS = 500
+"""Python files of a folder that a script names; there are no more of them in one that is meant."""
 _COMPOSED_NAME = re.compile(r"\bregister\(\s*(?:name\s*=\s*)?(?:f['\"]|[^)\n]*\+)")
 _TOP_LEVEL = re.compile(r"^(generate|api_type|aclnn_api_type)[ \t]*:[ \t]*['\"]?([^\s'\"#]+)", re.MULTILINE)
 
@@ -123,6 +127,9 @@ def companions(spec_path: Path) -> list[Path]:
         text = _read(script)
         named = {absolute(script.parent / name) for name in _PLUGIN_NAME.findall(text) if "$" not in name}
         python |= {p for p in named if p.is_file()}
+        for name in _PLUGIN_FOLDER.findall(text) if names else ():
+            folder = absolute(script.parent / name)
+            python.update(islice(folder.rglob("*.py"), _MOST_PLUGINS) if folder.is_dir() else ())
         for name in _NODE_NAME.findall(text):
             node_path = absolute(script.parent / name)
             if "$" not in name and node_path.is_file() and re.search(r"^nodes\s*:", _read(node_path), re.MULTILINE):

@@ -82,6 +82,12 @@ class FunctionValue:
     owner: ClassValue | None = None
     binding: str = "instance"
     """instance, static, class or property."""
+    names: tuple[str, ...] = field(init=False)
+    """Its parameters, but for those that are only passed by name."""
+
+    def __post_init__(self) -> None:
+        parameters = self.node.args
+        self.names = tuple(a.arg for a in (*parameters.posonlyargs, *parameters.args))
 
     @property
     def name(self) -> str:
