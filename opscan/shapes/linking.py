@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 _NODE_NAME = re.compile(r"[^\s'\"=]+\.ya?ml\b")
 _PLUGIN_NAME = re.compile(r"[^\s'\"=]+\.py\b")
-_PLUGIN_FOLDER = re.compile(r"(?:^|\s)(?:-p|--plugins?)[ \t=]+['\"]?([^\s'\"=$;|&]+)")
+_PLUGIN_FOLDER = re.compile(r"\batk\b(?:[^\n]|\\\n)*?\s(?:-p|--plugin)[ \t=]+['\"]?([^\s'\"=$;|&]+)")
 _MOST_PLUGINS = 500
 """Python files of a folder that a script names; there are no more of them in one that is meant."""
 _COMPOSED_NAME = re.compile(r"\bregister\(\s*(?:name\s*=\s*)?(?:f['\"]|[^)\n]*\+)")

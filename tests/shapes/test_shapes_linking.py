@@ -191,3 +191,26 @@ def test_companions_of_a_missing_or_binary_spec(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_bytes(b"\xff\xfe\x00generate: g\n")
     (tmp_path / "a.py").write_text("g", encoding="utf-8")
     assert companions(tmp_path / "x.yaml") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("atk case -f x.yaml -p ../plugins", True),
+        ("atk case \\\n  -f x.yaml \\\n  -p ../plugins\n", True),
+        ("atk case -f x.yaml --plugin='../plugins/deep'", True),
+        ("mkdir -p ../plugins\natk case -f x.yaml", False),
+        ("atk case -f x.yaml -p ../nowhere", False),
+        ("atk case -f x.yaml -p $PLUGINS", False),
+    ],
+)
+def test_a_folder_of_plugins_that_a_script_names(tmp_path: Path, command: str, found: bool) -> None:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "plugins" / "deep").mkdir(parents=True)
+    (tmp_path / "specs" / "x.yaml").write_text("name: torch.add\ngenerate: narrow_add\n")
+    (tmp_path / "specs" / "run.sh").write_text(f"#!/bin/bash\n{command}\n")
+    (tmp_path / "plugins" / "other.py").write_text("GENERATOR_REGISTRY.register('other')\n")
+    needed = tmp_path / "plugins" / "deep" / "gen.py"
+    needed.write_text("OP = 'add'\n@GENERATOR_REGISTRY.register('narrow_' + OP)\nclass G(CaseGenerator): pass\n")
+    named = [path for path in companions(tmp_path / "specs" / "x.yaml") if path.suffix == ".py"]
+    assert named == ([needed] if found else [])
