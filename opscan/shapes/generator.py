@@ -20,7 +20,8 @@ from opscan.shapes.state import fingerprint
 from opscan.shapes.stops import STEPS_IN_ALL, STEPS_PER_DRAW, CannotFollow, PluginRaise
 from opscan.shapes.values import ClassValue, Instance, Poison, Record
 
-_MODULE_STEPS = 2 * STEPS_PER_DRAW
+_MODULE_STEPS = 10 * STEPS_PER_DRAW
+"""Tables of cases that a module works out at its top take far more than one case."""
 
 
 @dataclass(frozen=True, slots=True)
