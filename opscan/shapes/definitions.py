@@ -127,7 +127,8 @@ class Definitions(Evaluator):
         if parameters.kwarg is not None:
             values[parameters.kwarg.arg] = rest
         missing = [n for n in (*names, *(a.arg for a in parameters.kwonlyargs)) if n not in values]
-        surplus = (parameters.vararg is None and len(args) > len(names)) or (parameters.kwarg is None and rest)
+        twice = any(name in named for name in names[: len(args)])
+        surplus = twice or (parameters.vararg is None and len(args) > len(names)) or (parameters.kwarg is None and rest)
         if missing or surplus:
             raise PluginRaise(ExceptionValue(TypeError, (f"wrong arguments for {function.name}()",)), self.line)
         scope.names.update(values)

@@ -12,6 +12,7 @@ from typing import Any
 
 from opscan.shapes.definitions import Definitions, Return
 from opscan.shapes.evaluator import construct_name
+from opscan.shapes.imports import module_that_may_miss, poison_alternatives
 from opscan.shapes.modules import import_all, import_module, import_name
 from opscan.shapes.operations import binary, describe, truth
 from opscan.shapes.scope import Scope
@@ -68,6 +69,7 @@ class Interpreter(Definitions):
                 elif isinstance(statement, ast.Try):
                     # What stands in `try` at this level are imports, which succeed where ATK runs.
                     self.run_tolerantly([*statement.body, *statement.orelse, *statement.finalbody], scope)
+                    poison_alternatives(statement, scope)
                 else:
                     self.execute(statement, scope)
             except CannotFollow as stop:
@@ -289,6 +291,9 @@ class Interpreter(Definitions):
         return signal if ending is None else ending
 
     def _try_body(self, node: ast.Try, scope: Scope) -> Any:
+        missing = module_that_may_miss(node)
+        if missing:
+            raise CannotFollow(f"a condition on whether `{missing}` is installed", node.lineno)
         try:
             signal = self.run(node.body, scope)
         except PluginRaise as error:
