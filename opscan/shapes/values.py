@@ -69,44 +69,45 @@ class HostFunction:
     """It remembers something from one call to the next."""
 
 
-@dataclass(eq=False, repr=False)
 class FunctionValue:
-    """A function or lambda of the plugin with the scope it closes over."""
+    """A function or lambda of the plugin with the scope it closes over. `foreign`: it stands in another file.
 
-    node: Any
-    scope: Any
-    foreign: bool
-    """It stands in another file than the plugin's."""
-    defaults: list[Any]
-    kw_defaults: dict[str, Any]
-    owner: ClassValue | None = None
-    binding: str = "instance"
-    """instance, static, class or property."""
-    names: tuple[str, ...] = field(init=False)
-    """Its parameters, but for those that are only passed by name."""
+    `binding` is instance, static, class or property; `names` are its parameters, but for those only passed by name.
+    """
 
-    def __post_init__(self) -> None:
-        parameters = self.node.args
-        self.names = tuple(a.arg for a in (*parameters.posonlyargs, *parameters.args))
+    def __init__(self, node: Any, scope: Any, foreign: bool, defaults: list[Any], kw_defaults: dict[str, Any]) -> None:
+        self.node = node
+        self.scope = scope
+        self.foreign = foreign
+        self.defaults = defaults
+        self.kw_defaults = kw_defaults
+        self.owner: ClassValue | None = None
+        self.binding = "instance"
+        self.names = tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
 
     @property
     def name(self) -> str:
         return getattr(self.node, "name", "lambda")
 
 
-@dataclass(eq=False, repr=False)
 class ClassValue:
-    """A class of the plugin, or ATK's generator base class."""
+    """A class of the plugin, or ATK's generator base class.
 
-    name: str
-    bases: tuple[ClassValue, ...] = ()
-    attributes: dict[str, Any] = field(default_factory=dict)
-    exception: type[BaseException] | None = None
-    order: tuple[ClassValue, ...] = field(init=False)
-    """The class and all it inherits from, in the order in which attributes are looked for."""
+    `order` holds the class and all it inherits from, in the order in which attributes are looked for.
+    """
 
-    def __post_init__(self) -> None:
-        self.order = (self, *_merged([list(base.order) for base in self.bases] + [list(self.bases)]))
+    def __init__(
+        self,
+        name: str,
+        bases: tuple[ClassValue, ...] = (),
+        attributes: dict[str, Any] | None = None,
+        exception: type[BaseException] | None = None,
+    ) -> None:
+        self.name = name
+        self.bases = bases
+        self.attributes = {} if attributes is None else attributes
+        self.exception = exception
+        self.order: tuple[ClassValue, ...] = (self, *_merged([list(base.order) for base in bases] + [list(bases)]))
 
     def has(self, name: str) -> bool:
         return any(name in cls.attributes for cls in self.order)
