@@ -58,8 +58,8 @@ class Load:
     golden: str = "framework"
     cause: str = ""
 
-    def failure(self, rule: Rule) -> float:
-        """The probability that a correct kernel fails a case under `rule`."""
+    def failure(self, rule: Rule, *, accumulator: str | None = None) -> float:
+        """The probability that a correct kernel fails a case under `rule`; one with another `accumulator` is wrong."""
         return failure_probability(
             rule,
             self.dtype,
@@ -70,6 +70,7 @@ class Load:
             distribution=self.distribution,
             products=self.products,
             roundings=self.roundings,
+            accumulator=accumulator,
             cancels=self.cancels,
             factors=self.factors,
             golden=self.golden,

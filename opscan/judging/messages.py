@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscan.judging.recommend import Recommendation
-from opscan.judging.sharpness import BLUNT, WRONG
+from opscan.judging.sharpness import BLUNT, MISTAKES, WRONG
 from opscan.judging.units import Unit, lets_through
 from opscan.model import Evidence, NumericClass, TensorReport
 
@@ -82,11 +82,21 @@ def recommendation_text(recommendation: Recommendation) -> str:
     rate = f" (predicted false alarms {percent(recommendation.rate)})" if recommendation.rate else ""
     fits = f"the strictest that fits is {names}{rate}"
     if "derived" in recommendation.standards.values():
-        fits = f"what fits is {names}{rate}; derived for {recommendation.note}"
+        fits = f"what fits is {names}{rate}; derived for {recommendation.note}{_instead(recommendation)}"
     wrong, share = max(recommendation.blunt.values(), key=lambda found: found[1], default=("", 0.0))
     if share >= BLUNT:
         fits += f", under which {WRONG[wrong]} still passes {percent(share)} of the cases: {recommendation.remedies}"
     return fits
+
+
+def _instead(recommendation: Recommendation) -> str:
+    """Why thresholds are derived: what happens under the named standard that comes nearest; told once for each."""
+    clauses = {
+        f"under {named} {MISTAKES[wrong]} passes" if wrong else f"{named} fails correct kernels": share
+        for named, wrong, share in recommendation.why.values()
+    }
+    parts = [f"{clause} in {percent(share)} of the cases" for clause, share in clauses.items()]
+    return f", for {' and '.join(parts)}" if parts else ""
 
 
 def wrong_text(units: Sequence[Unit]) -> str:
