@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
-from opscan.judging.orders import CONTRACTED_BLOCK, chain, nodes_of, tiles, torch_cpu, worst
+from opscan.judging.orders import CONTRACTED_BLOCK, Grid, chain, nodes_of, tiles, torch_cpu, worst
 
 ROUNDING_VARIANCE = 0.2
 """Mean square of one rounding in units of (u x value)^2. An error that is uniform in half a spacing, averaged over the
@@ -133,7 +133,11 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     alpha = beta = unevenness = 0.0
     most = math.inf
     if extent > 2:
-        sides = [_side(dtype, extent, addends, addends.kernel or worst(extent)), *_golden_side(dtype, extent, addends)]
+        own = [_side(dtype, extent, addends, fans) for fans in ([addends.kernel] if addends.kernel else worst(extent))]
+        strays = max(
+            own, key=lambda side: side.alpha * variance + side.beta * extent * (variance + extent * mean * mean)
+        )
+        sides = [strays, *_golden_side(dtype, extent, addends)]
         alpha = sum(side.alpha for side in sides) * variance
         beta = sum(side.beta for side in sides)
         varied = sum((side.alpha * variance) ** 2 * side.unevenness for side in sides)
@@ -168,8 +172,8 @@ class _Side:
 
 
 def _side(dtype: str, extent: int, addends: Addends, fans: tuple[float, ...]) -> _Side:
-    nodes, unit = nodes_of(fans, extent), FORMATS[addends.accumulator].roundoff
-    inner = ROUNDING_VARIANCE * unit * unit * _unaligned_share(dtype, extent, addends)
+    nodes, unit = nodes_of(fans, extent, _grid(dtype, addends)), FORMATS[addends.accumulator].roundoff
+    inner = ROUNDING_VARIANCE * unit * unit
     return _Side(inner * nodes.spread, inner * nodes.growth / (extent * extent), nodes.unevenness)
 
 
@@ -206,16 +210,15 @@ def _mixed(first: float, weight: float, second: float, other: float) -> float:
     return (first * weight * weight + second * other * other) / (whole * whole) if whole else 0.0
 
 
-def _unaligned_share(dtype: str, n: int, addends: Addends) -> float:
-    """The share of additions that round at all.
+def _grid(dtype: str, addends: Addends) -> Grid | None:
+    """The grid of a short format's addends; None where every addition rounds.
 
-    A short format's addend lies on a coarse grid: adding it is exact until the partial sum outgrows the accumulator's
-    spare bits, so only the addends near 0 round. A product has twice the bits of a factor.
+    Adding one is exact until the partial sum outgrows the accumulator's spare bits, so only the addends near 0 round. A
+    product has twice the bits of a factor.
     """
     fraction = FORMATS[dtype].fraction
     spare = FORMATS[addends.accumulator].fraction - (2 * fraction + 1 if addends.products else fraction)
-    if spare <= 0:
-        return 1.0
     mean, variance, square = addends.moments()
-    partial = math.sqrt(n * variance / 6 + (n * mean) ** 2 / 3)
-    return min(1.0, UNALIGNED * partial / (math.sqrt(square) * 2.0**spare)) if square else 1.0
+    if spare <= 0 or not square:
+        return None
+    return Grid(variance / square, mean * mean / square, UNALIGNED / 2.0**spare)
