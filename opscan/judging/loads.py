@@ -28,7 +28,9 @@ _AVERAGING = frozenset(("mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adap
 _PADDING = frozenset(f"{kind}_pad{rank}d_backward" for kind in ("reflection", "replication") for rank in (1, 2, 3))
 _RESIZING = frozenset(f"upsample_nearest{rank}d_backward" for rank in (1, 2, 3))
 _SCATTERING = frozenset(("scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_"))
-_GATHERED = frozenset(("_index_put_impl_", "embedding_dense_backward", "index_select_backward", "unfold_backward"))
+_GATHERED = frozenset(
+    ("put", "_index_put_impl_", "embedding_dense_backward", "index_select_backward", "unfold_backward")
+)
 _WINDOWS = frozenset(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "col2im", "im2col"))
 _SUMS = frozenset(("sum", "nansum", "cumsum", "trace", "add", "sub"))
 _SHORT = (
@@ -38,7 +40,9 @@ _SHORT = (
 )
 """Parts of the names of packets that add fp16 and bf16 on a CPU without a longer accumulator (measured, PyTorch 2.13).
 """
-_SIZED = _MULTIPLYING | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
+_SIZED = (
+    _MULTIPLYING | {"linalg_cross"} | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
+)
 """Packets whose results have the size that their addends and the extent say."""
 
 
@@ -123,11 +127,12 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
     reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
     extent = max(1, tensor.extent) if reduced else 1
     packets = [_packet(step.op) for step in tensor.path if step.numeric_class is not NumericClass.SELECT_ONLY]
-    averages = reduced and any(packet in _AVERAGING for packet in packets)
     sized = reduced and all(packet in _SIZED for packet in packets)
-    products = reduced and tensor.products and not (averages and sized and not _MULTIPLYING.intersection(packets))
+    averages = sized and any(packet in _AVERAGING for packet in packets)
+    averages = averages or (reduced and bool(packets) and all(_spreads_averages(packet) for packet in packets))
+    products = reduced and tensor.products and not (averages and not _MULTIPLYING.intersection(packets))
     low, high, distribution = _addend_range(tensor, case, judge, products)
-    if averages and sized:
+    if averages:
         low, high = low / extent, high / extent
     return Load(
         dtype=tensor.dtype,
@@ -137,7 +142,7 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
         high=high,
         distribution=distribution,
         products=products,
-        roundings=(2 if averages and sized else 1) if reduced else _roundings(tensor),
+        roundings=_roundings_of_addends(tensor, packets, averages, own) if reduced else _roundings(tensor),
         assumed=tensor.role == "output" and input_range(case) is None and _declares_wide(case),
         cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
         sized=sized,
@@ -158,10 +163,10 @@ def _golden(tensor: TensorClass, packets: Sequence[str], case: Case, judge: Judg
     one that a plugin computes is taken to keep its sums in float32."""
     if judge.golden != "framework":
         return judge.golden
-    if any(part in packet for packet in packets for part in _SHORT):
+    if any(part in f"{packet}_" for packet in packets for part in _SHORT):
         return "native" if own and tensor.dtype in ("fp16", "bf16") else "chain"
     if _MULTIPLYING.intersection(packets) - {"mul"}:  # a row times a matrix is one chain, all else goes by blocks
-        return "chain" if len(tensor.shape) > 1 and 1 in tensor.shape[-2:] else "blocks"
+        return "chain" if own and len(tensor.shape) > 1 and 1 in tensor.shape[-2:] else "blocks"
     chained = tensor.cause in ("scatter", "window") or (tensor.cause == "broadcast" and _is_scattered(tensor, case))
     return "chain" if chained else "framework"
 
@@ -186,6 +191,21 @@ def _roundings(tensor: TensorClass) -> int:
     calls = sum(step.numeric_class is NumericClass.ARITHMETIC for step in tensor.path)
     least = 2 if tensor.dtype in ("fp32", "hf32", "fp64") else 1
     return min(max(calls, least), _MOST_ROUNDINGS)
+
+
+def _spreads_averages(packet: str) -> bool:
+    """Whether a packet adds up parts of the gradients of averages."""
+    return "avg_pool" in packet and packet.endswith("_backward")
+
+
+def _roundings_of_addends(tensor: TensorClass, packets: Sequence[str], averages: bool, own: bool) -> int:
+    """How often an addend is rounded on its way, the sum included. The framework's own product over an axis rounds
+    factor by factor, and its cross product each of the products, in the format of the output."""
+    if averages and (own or not any(map(_spreads_averages, packets))):
+        return 2
+    if own and any("prod" in packet for packet in packets):
+        return min(max(tensor.extent, 2), _MOST_ROUNDINGS)
+    return 2 if own and any("cross" in packet for packet in packets) else 1
 
 
 def _addend_range(tensor: TensorClass, case: Case, judge: Judge, products: bool) -> tuple[float, float, str]:
