@@ -68,8 +68,11 @@ def told(tensors: Sequence[TensorReport], evidence: Evidence, *, copies: bool = 
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
 
 
-def recommendation_text(recommendation: Recommendation) -> str:
-    """What to write instead, with the predicted rate of false alarms, or why nothing can be written."""
+def recommendation_text(recommendation: Recommendation, cases: int = 0) -> str:
+    """What to write instead, with the predicted rate of false alarms, or why nothing can be written.
+
+    `cases`: how many a run has, where that is known.
+    """
     names = _by_name(recommendation.standards)
     if recommendation.expression is None:
         return f"{names} would fit, but cannot be written: {recommendation.reason}"
@@ -79,7 +82,10 @@ def recommendation_text(recommendation: Recommendation) -> str:
             f"no standard is adequate (the loosest, {names}, still fails correct kernels in {percent(worst)} of "
             f"the cases): {recommendation.remedies}"
         )
-    rate = f" (predicted false alarms {percent(recommendation.rate)})" if recommendation.rate else ""
+    expected = (
+        f", {recommendation.rate * cases:.2g} of {cases} cases per run" if recommendation.rate * cases > 0.01 else ""
+    )
+    rate = f" (predicted false alarms {percent(recommendation.rate)}{expected})" if recommendation.rate else ""
     fits = f"the strictest that fits is {names}{rate}"
     if "derived" in recommendation.standards.values():
         fits = f"what fits is {names}{rate}; derived for {recommendation.note}{_instead(recommendation)}"
@@ -118,6 +124,15 @@ def _by_name(standards: Mapping[str, str]) -> str:
     if len(grouped) == 1:
         return next(iter(grouped))
     return ", ".join(f"{name} for {' and '.join(dtypes)}" for name, dtypes in grouped.items())
+
+
+def share_of_run(share: float, cases: int) -> str:
+    """A share of cases, and how many of a run are to be expected: `12 % of the cases, about 11 of 94 per run`."""
+    expected = share * cases
+    if expected < 0.01:
+        return f"{percent(share)} of the cases" if share else "no case"
+    count = f"{expected:.2g}" if expected < 10 else f"{expected:.0f}"
+    return f"{percent(share)} of the cases, about {count} of {cases} per run"
 
 
 def percent(share: float) -> str:
