@@ -108,6 +108,26 @@ def in_threes(addends: F32) -> F32:
     return addends[0]
 
 
+def in_parts(count: int) -> Kernel:
+    """So many stretches side by side, whose sums meet in an order that differs from output to output: atomics."""
+
+    def add(addends: F32) -> F32:
+        parts = np.stack([in_one_chain(part) for part in np.array_split(addends, min(count, addends.shape[0]))])
+        arrival = np.random.default_rng(addends.shape[0]).random(parts.shape).argsort(axis=0)
+        return in_one_chain(np.take_along_axis(parts, arrival, axis=0))
+
+    return add
+
+
+def in_blocks(length: int) -> Kernel:
+    """A tree over each block, added to one accumulator, as a matrix unit does."""
+
+    def add(addends: F32) -> F32:
+        return in_one_chain(np.stack([in_pairs(addends[i : i + length]) for i in range(0, addends.shape[0], length)]))
+
+    return add
+
+
 def from_both_ends(addends: F32) -> F32:
     """Folds the second half onto the first, as a reduction in shared memory does."""
     while addends.shape[0] > 1:
@@ -161,6 +181,8 @@ HELD_OUT: dict[str, Kernel] = {
     "tiles of 100, tree": in_tiles(100, in_pairs),
     "tiles of 256, chained": in_tiles(256, in_one_chain),
     "tiles of 3000, chained": in_tiles(3000, in_one_chain),
+    "32 parts, as they come": in_parts(32),
+    "blocks of 16, chained": in_blocks(16),
     "threes": in_threes,
     "folded": from_both_ends,
     "PyTorch": framework,

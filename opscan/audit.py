@@ -185,6 +185,7 @@ class _Run:
             findings += self._declared(file, shown)
         elif isinstance(file, CaseFile):
             report, findings = self._cases(file, shown)
+            findings += self._declared(file, shown)
         else:
             report, findings = self._other(file, shown, broken), _of_plugin(file, shown)
         if broken and report.status not in ("not-applicable", "invalid"):
@@ -240,13 +241,15 @@ class _Run:
         spec = reading.read_file(original)
         return isinstance(spec, Spec) and is_twin(reading.read_file(path), spec)
 
-    def _declared(self, spec: Spec, shown: str) -> list[Finding]:
-        """What the user's own rules find in a spec."""
+    def _declared(self, file: Spec | CaseFile, shown: str) -> list[Finding]:
+        """What the user's own rules find in a spec or a case file."""
         if not self._own_rules:
             return []
-        from opscan.declaring import declared_findings
+        from opscan.declaring import declared_findings, declared_in_cases
 
-        return declared_findings(spec, shown, self._own_rules)
+        if isinstance(file, CaseFile):
+            return declared_in_cases(file, shown, self._own_rules)
+        return declared_findings(file, shown, self._own_rules)
 
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
         from opscan.judging.casefiles import judge_case_file

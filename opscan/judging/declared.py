@@ -8,8 +8,9 @@
     message: "`{value}` is not supported on the NPU ({at})"
 
 Every condition of the entry must hold at the same place, and every `when` somewhere in the same spec; where the paths
-begin alike, `[*]` means the same input in both. The language has no loops and no code, patterns match in linear time,
-and all of it is checked when the file is loaded, so that a rule cannot fail or hang over a spec.
+begin alike, `[*]` means the same input in both. With `in: cases` a rule is about the cases of case files, one by one,
+and paths are those of a case. The language has no loops and no code, patterns match in linear time, and all of it is
+checked when the file is loaded, so that a rule cannot fail or hang over a spec.
 """
 
 from __future__ import annotations
@@ -52,13 +53,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a rule file demands of a spec; `fix` is the value to write at a place, `fixes` whether there is one."""
+    """What a rule file demands of a spec, or of a case; `fix` is the value to write, `fixes` whether there is one."""
 
     condition: Condition
     when: tuple[Condition, ...]
     message: str
     fix: Any = None
     fixes: bool = False
+    cases: bool = False
+    """It is about the cases of a case file, one by one, and paths are those of a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,8 @@ def read_match(document: Document, body: Mapping[str, Any], summary: str) -> Mat
     """The match of a rule file. Raises StandardsError with the place of whatever cannot be used."""
     where = ("match",)
     entry = document.mapping(body["match"], where)
-    document.only(entry, where, ("at", *_VALUE, "absent", "when"), ("at",))
+    document.only(entry, where, ("in", "at", *_VALUE, "absent", "when"), ("at",))
+    cases = document.one_of(entry.get("in", "specs"), (*where, "in"), ("specs", "cases")) == "cases"
     when = entry.get("when", [])
     if not isinstance(when, list):
         raise document.error((*where, "when"), "match.when must be a list of conditions")
@@ -142,12 +146,12 @@ def read_match(document: Document, body: Mapping[str, Any], summary: str) -> Mat
         if name not in ("at", "value"):
             raise document.error(("message",), f"{{{name}}} stands for nothing; a message knows {{at}} and {{value}}")
     if "fix" not in body:
-        return Match(condition, others, message)
+        return Match(condition, others, message, cases=cases)
     if condition.absent:
         raise document.error(("fix",), "`fix` replaces a value; where a key is absent there is none to replace")
     if isinstance(body["fix"], (dict, list)):
         raise document.error(("fix",), "`fix` must be a single value, not a list or a mapping")
-    return Match(condition, others, message, body["fix"], True)
+    return Match(condition, others, message, body["fix"], True, cases)
 
 
 def _read_when(document: Document, where: Place, item: Any) -> Condition:

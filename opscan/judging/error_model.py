@@ -13,16 +13,20 @@ Unless an order is given, the kernel takes the worst that is still legitimate, a
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
-from opscan.judging.orders import lanes, nodes_of, torch_cpu, worst
+from opscan.judging.orders import CONTRACTED_BLOCK, Grid, chain, nodes_of, tiles, torch_cpu, worst
 
 ROUNDING_VARIANCE = 0.2
 """Mean square of one rounding in units of (u x value)^2. An error that is uniform in half a spacing, averaged over the
 binade, gives 0.18, and dropping a single bit 1.5 times that; measured 0.15 to 0.26 for chains, trees and lanes of 4 to
 4,096 addends, uniform and normal, around 0 and one-sided."""
+
+_STALLED = 0.25
+"""Squared share of the result that a chain misses which stalls half-way."""
 
 UNALIGNED = 2.5
 """Additions of short-format addends that round, in units of partial sum / (addend x 2^spare bits)."""
@@ -78,7 +82,9 @@ class Addends:
     kernel: tuple[float, ...] | None = None
     """The fans of the kernel's order (orders.py); None for the worst legitimate one."""
     golden: str = "framework"
-    """How the golden adds: as the `framework` does on a CPU, or `exact`: in float64, rounded back."""
+    """How the golden adds: as the `framework` sums on a CPU; in `blocks`, as it multiplies matrices; in one `chain`, as
+    it scatters and adds windows; in one `native` chain, kept in the format of the output; `exact`: in float64, rounded
+    back."""
 
     def moments(self) -> tuple[float, float, float]:
         """Mean, variance and mean square of one addend. Raises ValueError for a range that has none."""
@@ -127,15 +133,16 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     alpha = beta = unevenness = 0.0
     most = math.inf
     if extent > 2:
-        finer = inner * _unaligned_share(dtype, extent, addends)
-        sides = [nodes_of(addends.kernel or worst(extent), extent)]
-        if addends.golden == "framework":
-            sides.append(nodes_of(lanes(extent, 32) if addends.products else torch_cpu(extent), extent))
-        spread = sum(side.spread for side in sides)
-        alpha += finer * variance * spread
-        beta += finer * sum(side.growth for side in sides) / (extent * extent)
-        unevenness = sum(side.spread**2 * side.unevenness for side in sides) / (spread * spread) if spread else 0.0
-    alike = 2 if addends.golden == "framework" else 1
+        own = [_side(dtype, extent, addends, fans) for fans in ([addends.kernel] if addends.kernel else worst(extent))]
+        strays = max(
+            own, key=lambda side: side.alpha * variance + side.beta * extent * (variance + extent * mean * mean)
+        )
+        sides = [strays, *_golden_side(dtype, extent, addends)]
+        alpha = sum(side.alpha for side in sides) * variance
+        beta = sum(side.beta for side in sides)
+        varied = sum((side.alpha * variance) ** 2 * side.unevenness for side in sides)
+        unevenness = varied / (alpha * alpha) if alpha else 0.0
+    alike = 1 if addends.golden == "exact" else 2
     addend_noise = alike * addends.rounding_variance() * FORMATS[dtype].roundoff ** 2 * max(addends.roundings - 1, 0)
     if addends.products:
         addend_noise += inner if extent > 1 or addends.accumulator != dtype else 0.0
@@ -155,6 +162,40 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     return Drift(extent * mean, math.sqrt(extent * variance), alpha, beta, most, unevenness)
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What one of the two sides adds: `alpha` per variance of an addend, and `beta`."""
+
+    alpha: float
+    beta: float
+    unevenness: float
+
+
+def _side(dtype: str, extent: int, addends: Addends, fans: tuple[float, ...]) -> _Side:
+    nodes, unit = nodes_of(fans, extent, _grid(dtype, addends)), FORMATS[addends.accumulator].roundoff
+    inner = ROUNDING_VARIANCE * unit * unit
+    return _Side(inner * nodes.spread, inner * nodes.growth / (extent * extent), nodes.unevenness)
+
+
+def _golden_side(dtype: str, extent: int, addends: Addends) -> list[_Side]:
+    if addends.golden == "exact":
+        return []
+    if addends.golden in ("framework", "blocks"):
+        fans = torch_cpu(extent) if addends.golden == "framework" else tiles(extent, CONTRACTED_BLOCK)
+        return [_side(dtype, extent, addends, fans)]
+    held = addends if addends.golden == "chain" else replace(addends, accumulator=dtype)
+    side = _side(dtype, extent, held, chain(extent))
+    if _stalls(extent, held):
+        side = replace(side, beta=side.beta + _STALLED)
+    return [side]
+
+
+def _stalls(extent: int, addends: Addends) -> bool:
+    """Whether the partial sums of a chain become so large that an addend no longer changes them."""
+    mean, _, square = addends.moments()
+    return extent * abs(mean) > 2.0 ** (FORMATS[addends.accumulator].fraction + 1) * math.sqrt(square)
+
+
 def _is_exact(extent: int, addends: Addends, variance: float) -> bool:
     """Whether every partial sum has a value of its own in the accumulator: equal addends of few bits, such as 1."""
     if variance or addends.products or addends.roundings > 1:
@@ -169,16 +210,15 @@ def _mixed(first: float, weight: float, second: float, other: float) -> float:
     return (first * weight * weight + second * other * other) / (whole * whole) if whole else 0.0
 
 
-def _unaligned_share(dtype: str, n: int, addends: Addends) -> float:
-    """The share of additions that round at all.
+def _grid(dtype: str, addends: Addends) -> Grid | None:
+    """The grid of a short format's addends; None where every addition rounds.
 
-    A short format's addend lies on a coarse grid: adding it is exact until the partial sum outgrows the accumulator's
-    spare bits, so only the addends near 0 round. A product has twice the bits of a factor.
+    Adding one is exact until the partial sum outgrows the accumulator's spare bits, so only the addends near 0 round. A
+    product has twice the bits of a factor.
     """
     fraction = FORMATS[dtype].fraction
     spare = FORMATS[addends.accumulator].fraction - (2 * fraction + 1 if addends.products else fraction)
-    if spare <= 0:
-        return 1.0
     mean, variance, square = addends.moments()
-    partial = math.sqrt(n * variance / 6 + (n * mean) ** 2 / 3)
-    return min(1.0, UNALIGNED * partial / (math.sqrt(square) * 2.0**spare)) if square else 1.0
+    if spare <= 0 or not square:
+        return None
+    return Grid(variance / square, mean * mean / square, UNALIGNED / 2.0**spare)

@@ -28,10 +28,21 @@ _AVERAGING = frozenset(("mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adap
 _PADDING = frozenset(f"{kind}_pad{rank}d_backward" for kind in ("reflection", "replication") for rank in (1, 2, 3))
 _RESIZING = frozenset(f"upsample_nearest{rank}d_backward" for rank in (1, 2, 3))
 _SCATTERING = frozenset(("scatter_add", "scatter_add_", "index_add", "index_add_", "index_put", "index_put_"))
-_GATHERED = frozenset(("_index_put_impl_", "embedding_dense_backward", "index_select_backward", "unfold_backward"))
+_GATHERED = frozenset(
+    ("put", "_index_put_impl_", "embedding_dense_backward", "index_select_backward", "unfold_backward")
+)
 _WINDOWS = frozenset(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "col2im", "im2col"))
 _SUMS = frozenset(("sum", "nansum", "cumsum", "trace", "add", "sub"))
-_SIZED = _MULTIPLYING | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
+_SHORT = (
+    *("index_put", "put_", "embedding", "index_reduce", "unfold_backward", "col2im", "_pad1d_backward"),
+    *("_pad2d_backward", "_pad3d_backward", "max_pool", "avg_pool2d_backward", "avg_pool3d_backward", "grid_sampler"),
+    "native_layer_norm_backward",
+)
+"""Parts of the names of packets that add fp16 and bf16 on a CPU without a longer accumulator (measured, PyTorch 2.13).
+"""
+_SIZED = (
+    _MULTIPLYING | {"linalg_cross"} | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
+)
 """Packets whose results have the size that their addends and the extent say."""
 
 
@@ -58,8 +69,8 @@ class Load:
     golden: str = "framework"
     cause: str = ""
 
-    def failure(self, rule: Rule) -> float:
-        """The probability that a correct kernel fails a case under `rule`."""
+    def failure(self, rule: Rule, *, accumulator: str | None = None) -> float:
+        """The probability that a correct kernel fails a case under `rule`; one with another `accumulator` is wrong."""
         return failure_probability(
             rule,
             self.dtype,
@@ -70,6 +81,7 @@ class Load:
             distribution=self.distribution,
             products=self.products,
             roundings=self.roundings,
+            accumulator=accumulator,
             cancels=self.cancels,
             factors=self.factors,
             golden=self.golden,
@@ -105,18 +117,22 @@ class Load:
         return self.outputs * 2 if self.dtype in PARTS else self.outputs
 
 
-def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
-    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers."""
+def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False) -> Load | None:
+    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers.
+
+    `own`: the golden is the framework's operator itself.
+    """
     if part_of(tensor.dtype) not in FORMATS:
         return None
     reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
     extent = max(1, tensor.extent) if reduced else 1
     packets = [_packet(step.op) for step in tensor.path if step.numeric_class is not NumericClass.SELECT_ONLY]
-    averages = reduced and any(packet in _AVERAGING for packet in packets)
     sized = reduced and all(packet in _SIZED for packet in packets)
-    products = reduced and tensor.products and not (averages and sized and not _MULTIPLYING.intersection(packets))
+    averages = sized and any(packet in _AVERAGING for packet in packets)
+    averages = averages or (reduced and bool(packets) and all(_spreads_averages(packet) for packet in packets))
+    products = reduced and tensor.products and not (averages and not _MULTIPLYING.intersection(packets))
     low, high, distribution = _addend_range(tensor, case, judge, products)
-    if averages and sized:
+    if averages:
         low, high = low / extent, high / extent
     return Load(
         dtype=tensor.dtype,
@@ -126,12 +142,12 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
         high=high,
         distribution=distribution,
         products=products,
-        roundings=(2 if averages and sized else 1) if reduced else _roundings(tensor),
+        roundings=_roundings_of_addends(tensor, packets, averages, own) if reduced else _roundings(tensor),
         assumed=tensor.role == "output" and input_range(case) is None and _declares_wide(case),
         cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
         sized=sized,
         factors="hf32" if products and tensor.dtype == "fp32" and _runs_as_hf32(packets, judge) else "",
-        golden=judge.golden,
+        golden=_golden(tensor, packets, case, judge, own) if extent > 2 else judge.golden,
         cause=tensor.cause or "",
     )
 
@@ -140,6 +156,29 @@ def _packet(op: str) -> str:
     """`sum` of `aten.sum.dim_IntList`."""
     parts = op.split(".")
     return parts[1] if len(parts) > 1 else op
+
+
+def _golden(tensor: TensorClass, packets: Sequence[str], case: Case, judge: Judge, own: bool) -> str:
+    """How the golden adds, in the words of `error_model.Addends.golden`. `own`: it is the framework's operator itself;
+    one that a plugin computes is taken to keep its sums in float32."""
+    if judge.golden != "framework":
+        return judge.golden
+    if any(part in f"{packet}_" for packet in packets for part in _SHORT):
+        return "native" if own and tensor.dtype in ("fp16", "bf16") else "chain"
+    if _MULTIPLYING.intersection(packets) - {"mul"}:  # a row times a matrix is one chain, all else goes by blocks
+        return "chain" if own and len(tensor.shape) > 1 and 1 in tensor.shape[-2:] else "blocks"
+    chained = tensor.cause in ("scatter", "window") or (tensor.cause == "broadcast" and _is_scattered(tensor, case))
+    return "chain" if chained else "framework"
+
+
+def _is_scattered(tensor: TensorClass, case: Case) -> bool:
+    """Whether axes that are not neighbours were broadcast: the sum runs over short stretches, one after the other."""
+    shapes = [given.shape or () for given in _all_tensors(case.inputs)]
+    rank = max(map(len, shapes), default=0)
+    full = [max(sizes) for sizes in zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True)]
+    own = (1,) * (rank - len(tensor.shape)) + tensor.shape
+    summed = [axis for axis, (one, size) in enumerate(zip(own, full, strict=False)) if one < size]
+    return any(full[axis] > 1 for axis in range(summed[0], summed[-1]) if axis not in summed) if summed else False
 
 
 def _runs_as_hf32(packets: Sequence[str], judge: Judge) -> bool:
@@ -152,6 +191,21 @@ def _roundings(tensor: TensorClass) -> int:
     calls = sum(step.numeric_class is NumericClass.ARITHMETIC for step in tensor.path)
     least = 2 if tensor.dtype in ("fp32", "hf32", "fp64") else 1
     return min(max(calls, least), _MOST_ROUNDINGS)
+
+
+def _spreads_averages(packet: str) -> bool:
+    """Whether a packet adds up parts of the gradients of averages."""
+    return "avg_pool" in packet and packet.endswith("_backward")
+
+
+def _roundings_of_addends(tensor: TensorClass, packets: Sequence[str], averages: bool, own: bool) -> int:
+    """How often an addend is rounded on its way, the sum included. The framework's own product over an axis rounds
+    factor by factor, and its cross product each of the products, in the format of the output."""
+    if averages and (own or not any(map(_spreads_averages, packets))):
+        return 2
+    if own and any("prod" in packet for packet in packets):
+        return min(max(tensor.extent, 2), _MOST_ROUNDINGS)
+    return 2 if own and any("cross" in packet for packet in packets) else 1
 
 
 def _addend_range(tensor: TensorClass, case: Case, judge: Judge, products: bool) -> tuple[float, float, str]:

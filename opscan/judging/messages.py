@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscan.judging.recommend import Recommendation
-from opscan.judging.sharpness import BLUNT, WRONG
+from opscan.judging.sharpness import BLUNT, MISTAKES, WRONG
 from opscan.judging.units import Unit, lets_through
 from opscan.model import Evidence, NumericClass, TensorReport
 
@@ -68,8 +68,11 @@ def told(tensors: Sequence[TensorReport], evidence: Evidence, *, copies: bool = 
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
 
 
-def recommendation_text(recommendation: Recommendation) -> str:
-    """What to write instead, with the predicted rate of false alarms, or why nothing can be written."""
+def recommendation_text(recommendation: Recommendation, cases: int = 0) -> str:
+    """What to write instead, with the predicted rate of false alarms, or why nothing can be written.
+
+    `cases`: how many a run has, where that is known.
+    """
     names = _by_name(recommendation.standards)
     if recommendation.expression is None:
         return f"{names} would fit, but cannot be written: {recommendation.reason}"
@@ -79,14 +82,27 @@ def recommendation_text(recommendation: Recommendation) -> str:
             f"no standard is adequate (the loosest, {names}, still fails correct kernels in {percent(worst)} of "
             f"the cases): {recommendation.remedies}"
         )
-    rate = f" (predicted false alarms {percent(recommendation.rate)})" if recommendation.rate else ""
+    expected = (
+        f", {recommendation.rate * cases:.2g} of {cases} cases per run" if recommendation.rate * cases > 0.01 else ""
+    )
+    rate = f" (predicted false alarms {percent(recommendation.rate)}{expected})" if recommendation.rate else ""
     fits = f"the strictest that fits is {names}{rate}"
     if "derived" in recommendation.standards.values():
-        fits = f"what fits is {names}{rate}; derived for {recommendation.note}"
+        fits = f"what fits is {names}{rate}; derived for {recommendation.note}{_instead(recommendation)}"
     wrong, share = max(recommendation.blunt.values(), key=lambda found: found[1], default=("", 0.0))
     if share >= BLUNT:
         fits += f", under which {WRONG[wrong]} still passes {percent(share)} of the cases: {recommendation.remedies}"
     return fits
+
+
+def _instead(recommendation: Recommendation) -> str:
+    """Why thresholds are derived: what happens under the named standard that comes nearest; told once for each."""
+    clauses = {
+        f"under {named} {MISTAKES[wrong]} passes" if wrong else f"{named} fails correct kernels": share
+        for named, wrong, share in recommendation.why.values()
+    }
+    parts = [f"{clause} in {percent(share)} of the cases" for clause, share in clauses.items()]
+    return f", for {' and '.join(parts)}" if parts else ""
 
 
 def wrong_text(units: Sequence[Unit]) -> str:
@@ -108,6 +124,15 @@ def _by_name(standards: Mapping[str, str]) -> str:
     if len(grouped) == 1:
         return next(iter(grouped))
     return ", ".join(f"{name} for {' and '.join(dtypes)}" for name, dtypes in grouped.items())
+
+
+def share_of_run(share: float, cases: int) -> str:
+    """A share of cases, and how many of a run are to be expected: `12 % of the cases, about 11 of 94 per run`."""
+    expected = share * cases
+    if expected < 0.01:
+        return f"{percent(share)} of the cases" if share else "no case"
+    count = f"{expected:.2g}" if expected < 10 else f"{expected:.0f}"
+    return f"{percent(share)} of the cases, about {count} of {cases} per run"
 
 
 def percent(share: float) -> str:

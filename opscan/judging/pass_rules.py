@@ -22,6 +22,7 @@ PASS_RULES: dict[str, tuple[str, ...]] = {
     "mean-and-max-relative": ("mean", "peak", "floor"),
     "share-within-tolerance": ("rtol", "atol", "share", "max_abs", "max_ulp"),
     "ratio-to-benchmark": ("floor",),
+    "small-value-count": ("small", "small_error"),
     "absolute-step": ("atol",),
     "ks-test": (),
     "repeat-bitwise": (),

@@ -16,7 +16,7 @@ from opscan.judging.floating import part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
-from opscan.judging.sharpness import BLUNT, bluntest, passing
+from opscan.judging.sharpness import BLIND, BLUNT, FINER, bluntest, passing
 from opscan.judging.standards import Standards, load_standards, registered
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import CLASS_ORDER
@@ -28,16 +28,41 @@ MARGIN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One dtype's standard. `rate`: share of cases that correct kernels fail; `passing`: per wrong result the share of
-    cases that it passes; `reason`: where derived thresholds come from, `note`: the same in short."""
+    """One dtype's standard.
+
+    `rate`: share of cases that correct kernels fail; `passing`: per wrong result the share of cases that it passes;
+    `finer`: the same of finer mistakes; `reason`: where derived thresholds come from, `note`: the same in short.
+    """
 
     name: str
     rule: Rule | None
     rate: float = 0.0
     adequate: bool = True
     passing: Mapping[str, float] = field(default_factory=dict)
+    finer: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     note: str = ""
+    instead: Choice | None = None
+    """The named standard that computed thresholds stand in for."""
+
+    @property
+    def measure(self) -> Rule | None:
+        """What a written standard is held against: a named one that catches gross mistakes is good enough for that."""
+        usual = self.instead
+        return usual.rule if usual is not None and usual.adequate and usual.sharp else self.rule
+
+    @property
+    def why(self) -> tuple[str, str, float] | None:
+        """Why no named standard is chosen: its name, the mistake that passes it ("" where correct kernels fail it), and
+        in which share of the cases. None where a named one is chosen, or would do."""
+        named = self.instead
+        if named is None:
+            return None
+        if not named.adequate:
+            return named.name, "", named.rate
+        if not named.sharp:
+            return named.name, *named.blunt
+        return (named.name, *named.fine) if named.blind else None
 
     @property
     def blunt(self) -> tuple[str, float]:
@@ -49,9 +74,18 @@ class Choice:
         return self.blunt[1] < BLUNT
 
     @property
+    def fine(self) -> tuple[str, float]:
+        """The finer mistake that passes most often, and in which share of the cases."""
+        return bluntest(self.finer)
+
+    @property
+    def blind(self) -> bool:
+        return self.fine[1] >= BLIND
+
+    @property
     def merit(self) -> tuple[bool, float]:
         """Adequate first, then by how little passes."""
-        return self.adequate, -sum(self.passing.values())
+        return self.adequate, -sum(self.passing.values()) - sum(self.finer.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +108,12 @@ class Recommendation:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     blunt: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     derivations: tuple[str, ...] = ()
+    measures: Mapping[str, Rule] = field(default_factory=dict)
+    """By dtype, the rule that a written standard is held against; see `Choice.measure`."""
     note: str = ""
     """What derived thresholds hold for, as a comment."""
+    why: Mapping[str, tuple[str, str, float]] = field(default_factory=dict)
+    """By dtype, why they are derived; see `Choice.why`."""
     remedies: str = ""
 
 
@@ -116,7 +154,9 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         rules,
         blunt,
         tuple(choice.reason for choice in chosen.values() if choice.reason),
+        {name: choice.measure for name, choice in chosen.items() if choice.measure is not None},
         "; ".join(choice.note for choice in chosen.values() if choice.note),
+        {name: choice.why for name, choice in chosen.items() if choice.why is not None},
         remedies(weak, judge) if weak else "",
     )
 
@@ -131,8 +171,9 @@ def choose(
 ) -> Choice:
     """The standard of one dtype over the loads of each case.
 
-    The strictest adequate named one if it is sharp too; else derived thresholds, if the version can write them and they
-    are better. `judge.standard` may ask for one of the two always. `standards`: those whose ladders are walked.
+    The strictest adequate named one if it is sharp too and not blind to a finer mistake; else derived thresholds, if
+    the version can write them and they are better. `judge.standard` may ask for one of the two always. `standards`:
+    those whose ladders are walked.
     """
     known = standards or load_standards()
     if len(cases) == 1:  # a case file has a hundred thousand of them, and few different ones
@@ -156,8 +197,9 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
     named = Choice(name, rule, rate, fits)
     if not any(cases) or rule is None or rule.exact:
         return named
-    named = replace(named, passing=passing(rule, cases))
-    if judge.standard == "named" or (judge.standard == "auto" and named.adequate and named.sharp) or not writable:
+    named = replace(named, passing=passing(rule, cases), finer=passing(rule, cases, FINER))
+    fits = named.adequate and named.sharp and not named.blind
+    if judge.standard == "named" or (judge.standard == "auto" and fits) or not writable:
         return named
     if dtype in known.dispatch:
         return named  # no threshold reaches this dtype
@@ -165,8 +207,17 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
     if found is None:
         return named
     rate = _rate(cases, found.rule)
-    shares = passing(found.rule, cases)
-    computed = Choice(DERIVED, found.rule, rate, rate < judge.limit / MARGIN, shares, found.reason, found.note)
+    computed = Choice(
+        DERIVED,
+        found.rule,
+        rate,
+        rate < judge.limit / MARGIN,
+        passing(found.rule, cases),
+        passing(found.rule, cases, FINER),
+        found.reason,
+        found.note,
+        named,
+    )
     return computed if judge.standard == DERIVED or computed.merit > named.merit else named
 
 

@@ -158,6 +158,8 @@ def _try_examples(document: Document, match: Match, bad: Examples, good: Example
 
     for key, examples, wanted in (("bad", bad, True), ("good", good, False)):
         trees = [_tree(document, key, name, text) for name, text in examples]
+        if match.cases:  # an example is a case, or a list of them
+            trees = [case for tree in trees for case in (tree if isinstance(tree, list) else [tree])]
         raised = any(next(hits(match, tree), None) is not None for tree in trees)
         if raised is not wanted:
             said = "does not raise the rule" if wanted else "raises the rule"

@@ -11,10 +11,10 @@ CHOICES = ("auto", "named", "derived")
 class Judge:
     """`upstream`: range of the upstream gradient; `limit`: tolerated false alarms.
 
-    `standard`: `named` standards only, `derived` thresholds always, or `auto`: derived ones where no named standard is
-    both adequate and sharp. `hf32`: float32 contractions that the device runs as HF32 (`matmul`, `convolution`).
-    `golden`: `framework` for a golden in its own order, `exact` for float64 rounded back. `scenario`: the one whose
-    assignments decide, where a spec serves several.
+    `standard`: `named` standards only, `derived` thresholds always, or `auto`: derived ones where the strictest
+    adequate named standard is not sharp, or blind to a finer mistake. `hf32`: float32 contractions that the device runs
+    as HF32 (`matmul`, `convolution`). `golden`: `framework` for a golden in its own order, `exact` for float64 rounded
+    back. `scenario`: the one whose assignments decide, where a spec serves several.
     """
 
     atk_version: str

@@ -11,7 +11,7 @@ from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
-from opscan.judging.messages import acc_text, percent, recommendation_text, told, wrong_text
+from opscan.judging.messages import acc_text, recommendation_text, share_of_run, told, wrong_text
 from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.settings import Judge
@@ -21,6 +21,7 @@ from opscan.judging.verdicts import judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 from opscan.numerics.messages import NEEDS_TORCH
+from opscan.shapes.draw import count_cases
 
 Classify = Callable[[Case], Classification]
 
@@ -147,7 +148,8 @@ def _instead(unit: Unit, base: FileReport) -> dict[str, str] | None:
 
 def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: Unit, fix: str) -> list[Finding]:
     """The findings on the standard itself; each stands at the value of `standard.acc`."""
-    advice = recommendation_text(unit.recommendation)
+    cases = len(unit.verdicts) if evidence.source == "cases" else count_cases(spec)
+    advice = recommendation_text(unit.recommendation, cases)
     span = _acc_span(spec)
     findings = []
     written = acc_text(spec.acc)
@@ -164,8 +166,8 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if exact:
         add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
     if inadequate:
-        rate = percent(unit.rate)
-        message = f"{written} fails correct kernels in {rate} of the cases: {told(inadequate, evidence)}; {advice}"
+        rate = share_of_run(unit.rate, cases)
+        message = f"{written} fails correct kernels in {rate}: {told(inadequate, evidence)}; {advice}"
         add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
     if rowless:
         dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))

@@ -29,9 +29,11 @@ def decide(
     if rule.passes == "ks-test":
         return _same_distribution(rule, actual, golden)
     actual, golden = _in_parts(actual), _in_parts(golden)
-    if rule.passes == "ratio-to-benchmark":
+    if rule.passes in ("ratio-to-benchmark", "small-value-count"):
         if benchmark is None:
-            raise ValueError("ratio-to-benchmark cannot be decided from an output and its golden alone")
+            raise ValueError(f"{rule.passes} cannot be decided from an output and its golden alone")
+        if rule.passes == "small-value-count":
+            return _by_small_values(rule, actual, golden, _in_parts(benchmark))
         return _against_benchmark(rule, actual, golden, _in_parts(benchmark), denominator)
     return _against_golden(rule, actual, golden)
 
@@ -117,9 +119,9 @@ def _against_benchmark(
                 0.0 if empty else math.sqrt(float((gap[large] ** 2).mean())),
             )
         )
-    ratios = [mine / max(other, rule.floor) for mine, other in zip(*errors, strict=True)]
-    counts = [int((gap[~large] > rule.small_error).sum()) for gap in gaps]
-    small = counts[0] / max(counts[1], 1)
+    ratios = [error / max(usual, rule.floor) for error, usual in zip(*errors, strict=True)]
+    mine, other = (int((gap[~large] > rule.small_error).sum()) for gap in gaps)
+    small = mine / max(other, 1)
     passed = all(ratio <= limit for ratio, limit in zip(ratios, rule.ratios, strict=True)) and small <= rule.small_ratio
     shown = ", ".join(f"{ratio:.3g} (<= {limit:g})" for ratio, limit in zip(ratios, rule.ratios, strict=True))
     same = "; golden and benchmark hold the same values" if not gaps[1].any() else ""
@@ -129,6 +131,23 @@ def _against_benchmark(
         gaps[0],
         f"ratios {shown}; small values {small:.3g} (<= {rule.small_ratio:g}){same}",
     )
+
+
+def _by_small_values(rule: Rule, actual: NDArray[Any], golden: NDArray[Any], benchmark: NDArray[Any]) -> Verdict:
+    """Wrong values of the output where the golden is small, over those of the benchmark, which count as one at least.
+
+    A golden up to `small` is small, zeros and subnormals included; an error above `small_error` is wrong, and so is
+    NaN or Inf. Larger values, and a golden of NaN or Inf, are none of this rule's business.
+    """
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        inside = np.abs(golden.astype(np.float64)) <= rule.small
+    gaps = [difference(side, golden)[inside] for side in (actual, benchmark)]
+    mine, other = (int((gap > rule.small_error).sum()) for gap in gaps)
+    ratio = mine / max(other, 1)
+    told = f"{mine} of {int(inside.sum())} small values wrong, {other} in the benchmark"
+    return _counted(ratio <= rule.small_ratio, mine, gaps[0], f"{told}: {ratio:.3g} (<= {rule.small_ratio:g})")
 
 
 def _same_distribution(rule: Rule, actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:

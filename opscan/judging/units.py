@@ -88,11 +88,11 @@ def _status(
 
 
 def lets_through(verdict: TensorVerdict, recommendation: Recommendation) -> tuple[str, ...]:
-    """The wrong results that pass the rule in effect, though they fail what is recommended."""
+    """The wrong results that pass the rule in effect, though they fail what would do in its place."""
     rule = verdict.effective.rule
     if verdict.need != "tolerance" or verdict.load is None or rule is None or verdict.exact:
         return ()
-    better = recommendation.rules.get(verdict.tensor.dtype)
+    better = recommendation.measures.get(verdict.tensor.dtype)
     if better is None:
         return ()
     return _blunt(rule, better, verdict.load)

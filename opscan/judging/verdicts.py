@@ -75,10 +75,11 @@ def judge_case(case: Case, classification: Classification, acc: Any, judge: Judg
         given.dtype == "hf32" for given in case.inputs
     ):  # float32 to torch, but ATK has thresholds of its own for it
         tensors = tuple(replace(one, dtype="hf32") if one.dtype == "fp32" else one for one in tensors)
-    return CaseVerdict(case, classification, tuple(_judge_tensor(tensor, case, acc, judge) for tensor in tensors))
+    own = classification.basis == "golden"
+    return CaseVerdict(case, classification, tuple(_judge_tensor(tensor, case, acc, judge, own) for tensor in tensors))
 
 
-def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge) -> TensorVerdict:
+def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, own: bool) -> TensorVerdict:
     rule = effective(acc, tensor.dtype, judge.atk_version)
     need = need_of(tensor, judge.scenario)
     if need == "none" or rule.rule is None or rule.crash:
@@ -89,7 +90,7 @@ def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge) -> Te
     if need != "tolerance":
         status = "ambiguous" if is_default(acc) and not exact else "ok"
         return TensorVerdict(tensor, rule, need, status)
-    load = load_of(tensor, case, judge)
+    load = load_of(tensor, case, judge, own=own)
     mendable = has_tolerance(tensor.dtype, judge.atk_version)
     if exact:
         return TensorVerdict(tensor, rule, need, "too-strict", 1.0, mendable, load)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from opscan.reading.files import ReadFile, discover, read_file, read_source
 
 if TYPE_CHECKING:
-    from opscan.reading.case_spans import CaseSpans, locate, located
+    from opscan.reading.case_spans import CaseSpans, locate, located, values_of
     from opscan.reading.comments import Comment, comments_of
 
 __all__ = [
@@ -19,9 +19,10 @@ __all__ = [
     "located",
     "read_file",
     "read_source",
+    "values_of",
 ]
 
-_LATER = {"case_spans": ("CaseSpans", "locate", "located"), "comments": ("Comment", "comments_of")}
+_LATER = {"case_spans": ("CaseSpans", "locate", "located", "values_of"), "comments": ("Comment", "comments_of")}
 """What few runs need, by its module."""
 
 

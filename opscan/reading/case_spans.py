@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.model import CaseFile, Span
@@ -47,6 +48,15 @@ def located(case_file: CaseFile, indices: Collection[int]) -> Iterator[tuple[int
 def lines_within(place: CaseSpans) -> Callable[[int, int], Span]:
     """From offsets in the text of a case to spans of the file."""
     return _Shifted(place.text, place.case.start, place.case.line, place.case.column).span
+
+
+def values_of(case_file: CaseFile) -> Iterator[tuple[int, Any]]:
+    """The cases as they are written, one by one, with their positions; up to the first that is not whole."""
+    try:
+        for index, (value, _, _) in enumerate(stream_elements(case_file.source.pieces(), _DECODER)):
+            yield index, value
+    except (BrokenError, NotAListError):
+        return
 
 
 def _starts(case_file: CaseFile) -> list[int]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from opscan.dataclass import dataclass
+from opscan.model import KeyPath
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -84,6 +86,22 @@ def last_member(text: str, start: int, key: str) -> Member | None:
         if member.key == key:
             found = member
     return found
+
+
+def place_of(text: str, path: KeyPath) -> tuple[int, int]:
+    """Start and end of the value at a key path, or of the deepest value on the way to it that is there."""
+    start, end = 0, value_end(text, 0)[1]
+    for part in path:
+        if isinstance(part, int):
+            element = next(islice(elements(text, start), part, None), None)
+            found = element[1:] if element is not None else None
+        else:
+            member = last_member(text, start, part)
+            found = (member.start, member.end) if member is not None else None
+        if found is None:
+            break
+        start, end = found
+    return start, end
 
 
 def duplicate_keys(text: str, start: int) -> Iterator[Member]:

@@ -16,7 +16,7 @@ from opscan.judging.loads import Load, load_of
 from opscan.judging.recommend import choose
 from opscan.judging.remedies import remedies
 from opscan.judging.settings import Judge
-from opscan.judging.sharpness import passing
+from opscan.judging.sharpness import BLIND, FINER, passing
 from opscan.judging.standards import load_standards
 from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
 
@@ -74,6 +74,56 @@ def test_the_choice_is_adequate_and_sharp(dtype: str, reach: float, extent: int)
 def test_a_named_standard_stays_where_it_fits() -> None:
     assert choose("fp32", [[load("fp32", 64, 512, 5.0)]], JUDGE).name == "double-ten-thousandth"
     assert choose("fp32", [[load("fp32", 64, 512, 1e-5)]], JUDGE).name == "derived"
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "low", "high", "extent", "outputs", "mistake", "blind"),
+    [
+        ("double-hundredth", "bf16", -0.01, 0.01, 64, 4096, "lost-addend", True),
+        ("double-hundredth", "bf16", -5, 5, 64, 4096, "lost-addend", False),
+        ("double-hundredth", "bf16", -5, 5, 64, 64, "lost-addend", False),
+        ("double-thousandth", "fp32", -5, 5, 64, 512, "relative", True),
+        ("double-ten-thousandth", "fp32", -5, 5, 64, 512, "relative", False),
+        ("double-hundredth", "bf16", -5, 5, 3, 4096, "native", True),
+        ("double-hundredth", "bf16", -5, 5, 4096, 256, "native", False),
+        ("double-hundredth", "bf16", 4, 5, 4096, 256, "shifted", True),
+        ("double-hundredth", "bf16", -5, 5, 4096, 256, "shifted", False),
+        ("single-benchmark", "fp32", -5, 5, 64, 512, "relative", False),
+    ],
+)
+def test_finer_mistakes_at_the_range(
+    name: str, dtype: str, low: float, high: float, extent: int, outputs: int, mistake: str, blind: bool
+) -> None:
+    rule = load_standards().rule(name, dtype)
+    assert rule is not None
+    share = passing(rule, [[load(dtype, extent, outputs, high, low=low)]], FINER)[mistake]
+    assert share >= BLIND if blind else share < 0.1
+
+
+def test_what_no_unit_tells_is_not_asked() -> None:
+    """A relative error of 1e-3 is less than a unit of bf16, and two addends have no partial sum to keep short."""
+    rule = load_standards().rule("double-hundredth", "bf16")
+    assert rule is not None
+    assert set(passing(rule, [[load("bf16", 2, 512, 5.0)]], FINER)) == {"lost-addend", "shifted"}
+
+
+def test_a_named_standard_gives_way_where_it_is_blind() -> None:
+    usual, small = ([[load("bf16", 64, 4096, reach)]] for reach in (5.0, 0.01))
+    assert choose("bf16", usual, JUDGE).name == "double-hundredth"
+    choice = choose("bf16", small, JUDGE)
+    assert choice.name == "derived"
+    assert choice.why is not None
+    assert choice.why[:2] == ("double-hundredth", "lost-addend")
+    assert choice.fine[1] < BLIND
+    # A spec of many cases catches the mistake in the others.
+    assert choose("bf16", [*usual, *small], JUDGE).name == "double-hundredth"
+
+
+def test_a_finer_mistake_is_no_fault_of_a_spec() -> None:
+    """What is written is held against the named standard, though thresholds are computed for the recommendation."""
+    choice = choose("bf16", [[load("bf16", 64, 4096, 0.01)]], JUDGE)
+    assert choice.measure == load_standards().rule("double-hundredth", "bf16")
+    assert choice.measure != choice.rule
 
 
 def test_the_user_chooses() -> None:
@@ -176,6 +226,7 @@ def test_the_bank_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(others) >= 8
     for name, score in others.items():
         assert derived.power > score.power or score.alarms > 0.01, name
+        assert auto.power > score.power or score.alarms > 0.01, name
     assert derived.power > 0.98
     assert auto.power > scores["ATK 26.8.8 default (mixed_tolerance_bm)"].power + 0.1
     assert sys.modules["power"].__file__ == str(BENCHMARKS / "power.py")

@@ -117,6 +117,67 @@ def test_small_values_are_counted_apart() -> None:
     assert "golden and benchmark hold the same values" in verdict.detail
 
 
+def small(dtype: str = "fp32") -> Rule:
+    found = load_standards().rule("small-value-count", dtype)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "benchmark_wrong", "passed"),
+    [(0, 0, True), (2, 0, True), (3, 0, False), (2, 1, True), (3, 1, False), (10, 5, True), (11, 5, False)],
+)
+def test_small_values_are_counted_against_those_of_the_benchmark(
+    wrong: int, benchmark_wrong: int, passed: bool
+) -> None:
+    """count(a) / max(count(b), 1) <= 2, an error above 2^-30 in fp32 being one."""
+    golden = np.concatenate([np.full(90, 2**-15), np.ones(10)]).astype(np.float32)
+    actual, benchmark = golden.copy(), golden.copy()
+    actual[:wrong] += np.float32(2**-29)
+    benchmark[:benchmark_wrong] -= np.float32(2**-29)
+    actual[90:] = 2  # outside the domain, which is not this rule's business
+    verdict = passes(small(), actual, golden, benchmark=benchmark)
+    assert verdict.passed is passed
+    assert f"{wrong} of 90 small values wrong, {benchmark_wrong} in the benchmark" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("dtype", "domain", "bound"),
+    [
+        ("fp16", 2**-11, 2**-16),
+        ("bf16", 2**-8, 2**-16),
+        ("fp32", 2**-14, 2**-30),
+        ("hf32", 2**-12, 2**-28),
+        ("fp8e4m3", 2**-4, 2**-6),
+        ("fp8e5m2", 2**-3, 2**-5),
+    ],
+)
+def test_the_domain_of_small_values_is_the_published_one(dtype: str, domain: float, bound: float) -> None:
+    """Both bounds belong to the good side: a golden at the domain's is small, an error at the other's is none."""
+    golden = np.full(4, domain, np.float32)
+    for error, passed in ((bound, True), (1.5 * bound, False)):
+        assert passes(small(dtype), golden + np.float32(error), golden, benchmark=golden).passed is passed
+    beyond = np.full(4, 1.5 * domain, np.float32)
+    assert passes(small(dtype), beyond + 1, beyond, benchmark=beyond).passed
+
+
+def test_small_values_that_are_awkward() -> None:
+    rule = small()
+    zeros = given([0.0, -0.0, 1e-45, 0.0], "fp32")
+    assert passes(rule, -zeros, zeros, benchmark=zeros).passed
+    assert not passes(rule, given([NAN, INF, -INF, 0.0], "fp32"), zeros, benchmark=zeros).passed
+    assert passes(rule, given([NAN, INF, 0.0, 0.0], "fp32"), zeros, benchmark=zeros).passed
+    broken = given([NAN, INF, -INF, 1.0], "fp32")
+    assert passes(rule, zeros, broken, benchmark=zeros).passed
+    for shape in ((0,), ()):
+        assert passes(rule, np.zeros(shape, np.float32), np.zeros(shape, np.float32), benchmark=np.zeros(shape)).passed
+    pair = np.full(2, complex(2**-20, 2**-20), np.complex64)
+    off = pair + np.complex64(complex(2**-29, 2**-29))
+    assert "4 of 4 small values wrong" in passes(rule, off, pair, benchmark=pair).detail
+    with pytest.raises(ValueError, match="golden alone"):
+        passes(rule, zeros, zeros)
+
+
 def test_nan_against_a_benchmark() -> None:
     ones, broken = np.ones(4, np.float32), given([1, NAN, 1, 1], "fp32")
     assert passes(L0, ones, ones, benchmark=broken).passed
