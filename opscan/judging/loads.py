@@ -136,6 +136,11 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge) -> Load | None:
     )
 
 
+def is_averaged(tensor: TensorClass) -> bool:
+    """Whether the range of the addends may depend on how many they are."""
+    return any(_packet(step.op) in _AVERAGING for step in tensor.path)
+
+
 def _packet(op: str) -> str:
     """`sum` of `aten.sum.dim_IntList`."""
     parts = op.split(".")

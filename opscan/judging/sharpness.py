@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from opscan.judging.adequacy import about, over_results, stepped
 from opscan.judging.error_model import Drift
@@ -37,9 +38,13 @@ _TILES = 8
 def passing(rule: Rule, cases: Sequence[Sequence[Load]]) -> dict[str, float]:
     """Per wrong result, the share of the cases that it passes under `rule`; only loads whose size is known count."""
     shares: dict[str, list[float]] = {wrong: [] for wrong in WRONG}
+    known: dict[int, dict[str, float | None]] = {}  # by the load: a case file repeats them
+    for load in chain.from_iterable(cases):
+        if id(load) not in known:
+            known[id(load)] = {wrong: pass_probability(rule, load, wrong) for wrong in WRONG}
     for loads in cases:
         for wrong, found in shares.items():
-            odds = [odd for load in loads if (odd := pass_probability(rule, load, wrong)) is not None]
+            odds = [odd for load in loads if (odd := known[id(load)][wrong]) is not None]
             found.extend([math.prod(odds)] if odds else [])
     return {wrong: sum(found) / len(found) for wrong, found in shares.items() if found}
 
@@ -67,7 +72,7 @@ def pass_probability(rule: Rule, load: Load, wrong: str) -> float | None:
     return _passes(rule, part, load.walk, stepped(load.extent), count, wrong, uniform)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=32768)
 def _passes(
     rule: Rule, part: str, walk: Drift, extent: int, count: int, wrong: str, uniform: tuple[float, float] | None
 ) -> float:
