@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,8 @@ from opscan.shapes import Catalog, companions, evidence_of, executor_companions,
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
-    from opscan.judging.specs import Judged
+    from opscan.judging.specs import Judged, Many
+    from opscan.numerics.foretelling import Plan
 
 _MANY_CASES = 2000
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
@@ -141,7 +142,7 @@ class _Run:
             if len(file.cases) > _MANY_CASES and not self._settings.run_generators:
                 return []  # they are enough work by themselves, and too many to be asked about twice
             executors = self._catalog.executors(file)
-            return [Question(case, executors.get(case.api_type)) for case in file.cases]
+            return [Question(case, executors.get(case.api_type)) for case in _kinds_of(file.cases)]
         if not isinstance(file, Spec):
             return []
         from opscan.judging.specs import foreign_name
@@ -151,6 +152,8 @@ class _Run:
         evidence = self._evidence[file.source.path]
         executor = self._catalog.links(file).executor
         if executor is None and foreign_name(file) is not None:
+            return []
+        if len(evidence.cases) > _MANY_CASES and not self._settings.run_generators:
             return []
         return [Question(case, executor) for case in evidence.cases]
 
@@ -209,6 +212,7 @@ class _Run:
             executor_reason=links.executor_reason,
             has_golden=links.executor is not None,
             deterministic=_is_deterministic(links.node_files),
+            many=self._many(lambda _: links.executor),
         )
         judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
@@ -257,16 +261,24 @@ class _Run:
         owner = self._catalog.owner(case_file)
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
         executors = self._catalog.executors(case_file)
-
-        def classify(cases: Sequence[Case]) -> list[Classification]:
-            return self._classifier.classify_many([Question(case, executors.get(case.api_type)) for case in cases])
-
-        judged = judge_case_file(case_file, shown, served, classify, self._judge)
+        classify, plan_of = self._many(lambda case: executors.get(case.api_type))
+        judged = judge_case_file(case_file, shown, served, classify, self._judge, plan_of)
         if not judged.problems:
             return judged.report, []
-        from opscan import edits
+        from opscan.case_edits import with_places
 
-        return judged.report, edits.of_cases(case_file, judged.problems)
+        return judged.report, with_places(case_file, judged.problems)
+
+    def _many(self, executor_of: Callable[[Case], Plugin | None]) -> Many:
+        """How many cases are classified at once, and what is planned for cases that differ in their shapes only."""
+
+        def classify(cases: Sequence[Case]) -> list[Classification]:
+            return self._classifier.classify_many([Question(case, executor_of(case)) for case in cases])
+
+        def plan_of(case: Case) -> Plan | None:
+            return self._classifier.plan(Question(case, executor_of(case)))
+
+        return classify, plan_of
 
     def _other(self, file: NodeFile | Plugin | RunScript | Unread, shown: str, broken: bool) -> FileReport:
         kind = file.kind if isinstance(file, Unread) else KINDS[type(file)]
@@ -300,6 +312,13 @@ class _Run:
         undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
         outcome = suppress(kept, self._sources, enabled, undecided)
         return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
+
+
+def _kinds_of(cases: Sequence[Case]) -> Sequence[Case]:
+    """One case of each kind."""
+    from opscan.reading.case_table import CaseTable
+
+    return [cases.kind(number) for number in range(len(cases.firsts))] if isinstance(cases, CaseTable) else cases
 
 
 def _of_plugin(file: reading.ReadFile, shown: str) -> list[Finding]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan import editing, reading
-from opscan.model import Audit, CaseFile, Edit, Finding, Source, Span, Spec
+from opscan import editing
+from opscan.model import Audit, Edit, Finding, Source, Spec
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
-    from opscan.judging.case_tally import CaseProblem
 
 
 def of_spec(spec: Spec, proposal: Any, findings: Sequence[Finding], note: str = "") -> list[Finding]:
@@ -30,26 +29,6 @@ def _with_edit(finding: Finding, edit: Edit | str) -> Finding:
     if isinstance(edit, str):
         return replace(finding, fix="manual", message=f"{finding.message} (not edited: {edit})")
     return replace(finding, edits=(edit,))
-
-
-def of_cases(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:
-    """The findings of a case file, with the text of the cases that have problems and the edits that mend them."""
-    wanted: dict[int, list[tuple[int, Any]]] = {}
-    for number, problem in enumerate(problems):
-        for index, proposal in zip(problem.indices, problem.proposals, strict=True):
-            wanted.setdefault(index, []).append((number, proposal))
-    places: list[list[Span]] = [[] for _ in problems]
-    edits: list[list[Edit]] = [[] for _ in problems]
-    for index, place in reading.located(case_file, wanted):
-        for number, proposal in wanted[index]:
-            places[number].append(place.acc or place.standard or place.case)
-            if proposal is not None:
-                edit = editing.replace_case_acc(index, proposal, place)
-                edits[number] += [edit] if not isinstance(edit, str) else []
-    return [
-        replace(problem.finding, span=next(iter(spots), None), places=tuple(spots), edits=tuple(mends))
-        for problem, spots, mends in zip(problems, places, edits, strict=True)
-    ]
 
 
 def with_diffs(audited: Audited) -> Audit:
@@ -71,6 +50,11 @@ def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
     return editing.edited_diff(shown, editing.apply_edits(source, unique_edits(findings)))
 
 
-def unique_edits(findings: Sequence[Finding]) -> list[Edit]:
+def unique_edits(findings: Sequence[Finding]) -> Iterable[Edit]:
     """The edits of all findings, each once: several findings can be mended by the same edit."""
-    return list({(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values())
+    parts = [finding.edits for finding in findings if not isinstance(finding.edits, tuple)]
+    if len(parts) == len(findings):
+        from opscan.case_edits import MergedEdits
+
+        return MergedEdits(parts)
+    return {(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values()

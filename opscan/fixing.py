@@ -190,7 +190,7 @@ def _check(change: Change) -> None:
 
 def _make(change: Change) -> None:
     if change.created_like is None:
-        text = change.text if change.edited is None else change.edited.pieces()
+        text = change.text if change.edited is None else change.edited.content()
         write_atomically(Path(change.source.path), change.source, text)
     else:
         create_atomically(Path(change.source.path), replace(change.source, text=change.text), change.created_like)

@@ -13,12 +13,13 @@ from opscan.editing.files import (
     with_bom,
     write_atomically,
 )
-from opscan.editing.splicing import Edited, Refusal, apply_edits, splice
+from opscan.editing.splicing import Edited, EditsInOrder, Refusal, apply_edits, splice
 from opscan.editing.standards import replace_acc, replace_generate
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 
 __all__ = [
     "Edited",
+    "EditsInOrder",
     "Refusal",
     "StaleFileError",
     "alone_in",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
 
 from opscan.dataclass import dataclass
 from opscan.editing.meaning import Meaning, Unreadable, check_intended, read_meaning
 from opscan.model import Edit, KeyPath, Source
-from opscan.reading.passages import Passage
 from opscan.reading.stored import StoredSource
 
 
@@ -21,12 +22,16 @@ class Refusal:
     reason: str
 
 
+class EditsInOrder(ABC, Iterable[Edit]):
+    """Edits of a large file that come in the order of the elements they are in, so that not all are held at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Edited:
     """A text with the edits that are in it and those that are not."""
 
     source: Source
-    applied: tuple[Edit, ...] = ()
+    applied: Sequence[Edit] = ()
     refused: tuple[Refusal, ...] = ()
 
     @property
@@ -38,15 +43,24 @@ class Edited:
         """The new text from start to end, as it comes: a large file is not held in memory."""
         return splice_pieces(self.source.pieces(), self.applied)
 
+    def content(self) -> Iterator[str] | Callable[[IO[bytes]], None]:
+        """What `write_atomically` writes: the pieces, or what copies a large file with the edits in it."""
+        from opscan.editing.large_files import Splices
 
-def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
+        return self.applied.write_into if isinstance(self.applied, Splices) else self.pieces()
+
+
+def apply_edits(source: Source, edits: Iterable[Edit]) -> Edited:
     """Apply every edit that can be verified. Of two that overlap the first one given wins.
 
     Each edit's offsets are those of `source.text`. The new text is read again, and only the values that the edits name
     may differ; an edit for which that does not hold is refused.
     """
     if isinstance(source, StoredSource):
-        return _apply_by_element(source, edits)
+        from opscan.editing.large_files import apply_by_element
+
+        return apply_by_element(source, edits if isinstance(edits, EditsInOrder) else sorted(edits, key=_element_of))
+    edits = list(edits)
     fitting, refused = _without_overlaps(source.text, edits)
     if not fitting:
         return Edited(source, (), tuple(refused))
@@ -61,39 +75,8 @@ def apply_edits(source: Source, edits: Sequence[Edit]) -> Edited:
     return Edited(source, applied, (*refused, *settling.refused))
 
 
-def _apply_by_element(source: StoredSource, edits: Sequence[Edit]) -> Edited:
-    """As `apply_edits`, in a JSON list that is too large to be read twice: each element is verified by itself.
-
-    The reader has found the elements, and a list means what its elements mean, one by one.
-    """
-    refused = [Refusal(edit, "the file is too large for this edit to be verified") for edit in edits if not edit.within]
-    by_element: dict[tuple[int, int], list[Edit]] = {}
-    for edit in edits:
-        if edit.within:
-            by_element.setdefault(edit.within, []).append(edit)
-    applied: list[Edit] = []
-    passage = Passage(source.pieces())
-    last = 0
-    for (start, end), own in sorted(by_element.items()):
-        if start < last:
-            refused += [Refusal(edit, "the edit overlaps an earlier one") for edit in own]
-            continue
-        last = end
-        try:
-            passage.go(start)
-            element = Source(source.path, passage.text_to(end))
-        except OSError as problem:
-            return Edited(source, (), tuple(Refusal(edit, str(problem)) for edit in edits))
-        moved = [_moved(edit, -start, edit.where[1:]) for edit in own]
-        edited = apply_edits(element, moved)
-        original = dict(zip(map(id, moved), own, strict=True))
-        applied += [original[id(edit)] for edit in edited.applied]
-        refused += [Refusal(original[id(refusal.edit)], refusal.reason) for refusal in edited.refused]
-    return Edited(source, tuple(applied), tuple(refused))
-
-
-def _moved(edit: Edit, by: int, where: KeyPath) -> Edit:
-    return Edit(edit.start + by, edit.end + by, edit.text, where, edit.value)
+def _element_of(edit: Edit) -> tuple[int, int]:
+    return edit.within or (0, 0)
 
 
 def splice(text: str, edits: Sequence[Edit]) -> str:

@@ -155,7 +155,7 @@ def stepped(count: int, per_octave: int = 8, exact_to: int = 64) -> int:
     return math.ceil(math.pow(2.0, steps / per_octave) - 1e-9)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
     if not walk.alpha and not walk.beta:
         return 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,10 @@ class Assignments:
     entries: tuple[Entry, ...]
     scenarios: Mapping[str, str]
 
+    @cached_property
+    def limits_extents(self) -> bool:
+        return any(entry.least > 0 or entry.most < math.inf for entry in self.entries)
+
 
 def assigned(tensor: TensorClass, scenario: str) -> Entry:
     """The entry that decides for a tensor in a scenario."""
@@ -80,6 +84,11 @@ def _assigned(known: Assignments, scenario: str, dtype: str, extent: int, what: 
     kind, role, cause, depends_on, rounded = what
     tensor = TensorClass("", role, dtype, (), kind, None, rounded, cause, depends_on, extent)
     return next(entry for entry in known.entries if entry.fits(tensor, scenario))
+
+
+def limits_extents() -> bool:
+    """Whether any entry asks for an extent, so that one addend more can change what a tensor needs."""
+    return load_assignments().limits_extents
 
 
 def ladder_of(tensor: TensorClass, scenario: str) -> tuple[str, ...] | None:

@@ -5,70 +5,93 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
-from opscan.judging.tensors import Folding, worst
+from opscan.judging.tensors import Folding, Slot, worst
 from opscan.judging.units import Unit
 from opscan.model import Case, Classification, FileReport, Finding
+
+_NONE = (-1, -1)
+_PLACES = 24
+"""Bits for the proposal of a case, beside its position."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseProblem:
-    """One kind of problem and the positions of the cases that have it, with what each case's standard should become."""
+    """One kind of problem and the positions of the cases that have it, in order, with what each should say instead.
+
+    `chosen`: for each case, which of `proposals`; empty where nothing is to be written.
+    """
 
     finding: Finding
-    indices: tuple[int, ...]
-    proposals: tuple[Any, ...]
-    """Parallel to `indices`; None where nothing is to be written."""
+    indices: array[int]
+    chosen: Sequence[int] = ()
+    proposals: tuple[Any, ...] = ()
+
+    def proposal(self, position: int) -> Any:
+        """What the case at a position of `indices` should have for a standard; None where nothing is to be written."""
+        return self.proposals[self.chosen[position]] if self.chosen else None
 
 
 @dataclass(slots=True)
 class _Group:
-    """The cases that have one problem with one standard. `chosen`: for each case, which of `proposals`."""
+    """The cases that have one problem with one standard: `members` are their positions, each with its proposal."""
 
     rule: str
     first: Unit
-    largest: Unit
-    indices: array[int] = field(default_factory=lambda: array("Q"))
+    largest: tuple[int, int]
+    """Extent and kind of the first case in which the most is added up."""
+    members: array[int] = field(default_factory=lambda: array("Q"))
     proposals: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    chosen: array[int] = field(default_factory=lambda: array("L"))
     safe: bool = True
     writable: bool = True
 
 
 @dataclass(slots=True)
-class Kind:
-    """Cases that differ in their number only. `place`: which of the proposals of its group is theirs."""
+class Likeness:
+    """Cases that are judged alike. `place`: which of the proposals of its group is theirs."""
 
-    known: Classification
-    unit: Unit | None
-    status: str
+    status: str = ""
+    slots: list[Slot] = field(default_factory=list)
     group: _Group | None = None
     place: int = 0
     ignored: array[int] | None = None
     unknown: array[int] | None = None
+    untold: bool = False
     count: int = 0
+
+    def add(self, index: int) -> None:
+        """Count one case."""
+        self.count += 1
+        if self.group is not None:
+            self.group.members.append(index << _PLACES | self.place)
+        if self.ignored is not None:
+            self.ignored.append(index)
+        if self.unknown is not None:
+            self.unknown.append(index)
 
 
 class Tally:
-    """The cases so far. `compares`: whether the scenario looks at values at all."""
+    """The cases so far. `compares`: whether the scenario looks at values at all; `unit_of`: judges a kind.
 
-    def __init__(self, compares: bool) -> None:
+    Of a kind only extents are looked at where others were judged alike; the few that are told of are judged at last.
+    """
+
+    def __init__(self, compares: bool, unit_of: Callable[[int], Unit]) -> None:
         self._compares = compares
+        self._unit_of = unit_of
         self._first: tuple[Case, Classification] | None = None
         self._basis: str | None = None
         self._backward = False
         self._written: dict[str, Any] = {}
-        self._statuses: Counter[str] = Counter()
+        self._likenesses: list[Likeness] = []
         self._reasons: list[str] = []
-        self._untold = 0
-        self._unjudged = 0
-        self._largest: dict[str, Unit] = {}
+        self._largest: dict[str, tuple[int, int]] = {}
         self._first_wrong: Unit | None = None
         self._standards: dict[bool, dict[str, str]] = {}
         self._folding = Folding()
@@ -76,54 +99,44 @@ class Tally:
         self._ignored: dict[str, array[int]] = {}
         self._unknown: dict[tuple[bool, str], array[int]] = {}
 
-    def kind(self, case: Case, known: Classification, unit: Unit | None) -> Kind:
-        """A new kind of case, before any is counted; `unit` is None where its tensors are not known."""
+    def likeness(self, number: int, case: Case, known: Classification, unit: Unit | None) -> Likeness:
+        """A new likeness, with its first kind; `unit` is None where the compared tensors are not known."""
         self._first = self._first or (case, known)
         self._backward = self._backward or case.backward
         self._written.setdefault(repr(case.acc), case.acc)
         if unit is None:
-            return Kind(known, None, "", unknown=self._unknown.setdefault((known.mismatch, known.reason), array("Q")))
+            unknown = self._unknown.setdefault((known.mismatch, known.reason), array("I"))
+            self._reasons = self._reasons or ([known.reason] if known.reason else [])
+            like = Likeness(unknown=unknown, untold=bool(known.reason))
+            self._likenesses.append(like)
+            return like
         self._basis = self._basis or known.basis
+        own = unit.statuses[0]
         status = case_words.status_of(unit) if self._compares else "ok"
-        kind = Kind(known, unit, status)
+        like = Likeness(status, self._folding.slots(unit.verdicts[0], own if status != "ok" else ("ok",) * len(own)))
+        self._likenesses.append(like)
         self._compare(unit, status)
         if status in case_words.RULES:
-            self._join_group(kind, unit, status)
+            self._join_group(like, unit)
         message = ignored_keywords(case.acc, [verdict.effective for verdict in unit.verdicts[0].tensors])
         if message:
-            kind.ignored = self._ignored.setdefault(message, array("Q"))
-        return kind
+            like.ignored = self._ignored.setdefault(message, array("I"))
+        self.widen(like, number, [verdict.tensor.extent for verdict in unit.verdicts[0].tensors])
+        return like
 
-    def add(self, kind: Kind, index: int) -> None:
-        """Count one case of a kind."""
-        kind.count += 1
-        if kind.unknown is not None:
-            kind.unknown.append(index)
-        if kind.group is not None:
-            kind.group.indices.append(index)
-            kind.group.chosen.append(kind.place)
-        if kind.ignored is not None:
-            kind.ignored.append(index)
-
-    def settle(self, kinds: Iterable[Kind]) -> None:
-        """Take the counts of kinds into the report; they are not counted on."""
-        for kind in kinds:
-            if kind.unit is None:
-                self._unjudged += kind.count
-                if kind.known.reason:
-                    self._untold += kind.count
-                    self._reasons = self._reasons or [kind.known.reason]
-                continue
-            self._statuses[kind.status] += kind.count
-            own = kind.unit.statuses[0]
-            statuses = own if kind.status != "ok" else ("ok",) * len(own)
-            self._folding.add(kind.unit.verdicts[0], statuses, kind.count)
+    def widen(self, like: Likeness, number: int, extents: Sequence[int]) -> None:
+        """Take in a kind that is like others; `extents` are those of its compared tensors."""
+        for slot, extent in zip(like.slots, extents, strict=True):
+            if slot.widen(extent):
+                slot.origin = number
+        most = max(extents, default=0)
+        if most > self._largest.get(like.status, _NONE)[0]:
+            self._largest[like.status] = most, number
+        if like.group is not None and most > like.group.largest[0]:
+            like.group.largest = most, number
 
     def _compare(self, unit: Unit, status: str) -> None:
-        """Keep the unit if it is the first or the largest of its like."""
-        largest = self._largest.get(status)
-        if largest is None or case_words.largest_extent(unit) > case_words.largest_extent(largest):
-            self._largest[status] = unit
+        """Keep what the first unit that needs another standard needs, and which standards all of them do."""
         wrong = status not in ("ok", "unknown")
         if wrong and self._first_wrong is None:
             self._first_wrong = unit
@@ -133,32 +146,42 @@ class Tally:
             if held is None or (held != name and _looseness(name, dtype) > _looseness(held, dtype)):
                 merged[dtype] = name
 
-    def _join_group(self, kind: Kind, unit: Unit, status: str) -> None:
-        rule = case_words.rule_of(unit, status)
+    def _join_group(self, like: Likeness, unit: Unit) -> None:
+        rule = case_words.rule_of(unit, like.status)
         key = rule, repr(unit.verdicts[0].case.acc)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group(rule, unit, unit)
-        elif case_words.largest_extent(unit) > case_words.largest_extent(group.largest):
-            group.largest = unit
+            group = self._groups[key] = _Group(rule, unit, _NONE)
         group.safe = group.safe and case_words.is_safe(unit)
         group.writable = group.writable and case_words.is_writable(unit)
         proposal = unit.recommendation.expression
-        kind.group = group
-        kind.place = group.proposals.setdefault(repr(proposal), (len(group.proposals), proposal))[0]
+        like.group = group
+        like.place = group.proposals.setdefault(repr(proposal), (len(group.proposals), proposal))[0]
 
     # -- what is said of it ------------------------------------------------------------------------------------------
 
     def report(self, shown: str, scenarios: tuple[str, ...]) -> FileReport:
-        verdicts = self._statuses + Counter({"unknown": self._unjudged} if self._unjudged else {})
-        status = worst(list(self._statuses)) if self._statuses else "unknown"
+        statuses: Counter[str] = Counter()
+        unjudged = untold = 0
+        for like in self._likenesses:
+            for slot in like.slots:
+                slot.count += like.count
+            if like.unknown is None:
+                statuses[like.status] += like.count
+            else:
+                unjudged += like.count
+                untold += like.count * like.untold
+        for slot in self._folding.wanted():
+            self._look_up(slot)
+        verdicts = statuses + Counter({"unknown": unjudged} if unjudged else {})
+        status = worst(list(statuses)) if statuses else "unknown"
         wrong, written = self._first_wrong, list(self._written.values())
         case, known = self._first or (None, None)
         return FileReport(
             path=shown,
             kind="cases",
             status=status,
-            reason=self._reason(status),
+            reason=self._reason(status, statuses, untold),
             operator=case.name if case else None,
             basis=self._basis or (known.basis if known else "none"),
             scenarios=scenarios,
@@ -171,36 +194,44 @@ class Tally:
             tensors=self._folding.reports("cases"),
         )
 
-    def _reason(self, status: str) -> str:
-        if not self._statuses:
+    def _look_up(self, slot: Slot) -> None:
+        if slot.origin is None:
+            return
+        name, kind = slot.tensor.name, slot.tensor.numeric_class
+        tensors = [verdict.tensor for verdict in self._unit_of(slot.origin).verdicts[0].tensors]
+        slot.tensor = next(t for t in tensors if (t.name, t.numeric_class, t.extent) == (name, kind, slot.most))
+        slot.origin = None
+
+    def _reason(self, status: str, statuses: Counter[str], untold: int) -> str:
+        if not statuses:
             return self._reasons[0] if self._reasons else "the file holds no cases"
-        unknown = f"; {self._untold} cannot be told: {self._reasons[0]}" if self._reasons else ""
-        example = self._largest[status]
+        unknown = f"; {untold} cannot be told: {self._reasons[0]}" if self._reasons else ""
+        example = self._unit_of(self._largest[status][1])
         words = case_words.why_unknown(example) if status == "unknown" else case_words.first_words(example, status)
         detail = f": {words}" if status != "ok" else ""
-        judged = sum(self._statuses.values())
-        return f"{self._statuses[status]} of {judged + self._untold} cases are {status}{detail}{unknown}"
+        return f"{statuses[status]} of {sum(statuses.values()) + untold} cases are {status}{detail}{unknown}"
 
     def problems(self, shown: str, basis: str) -> Iterator[CaseProblem]:
         """One problem for each thing that is wrong, with the positions of all the cases that have it."""
         for (rule, _), group in self._groups.items():
             fix = "safe" if group.safe else "unsafe" if group.writable else "manual"
             fix = "manual" if rule == "no-threshold-row" else fix
-            message = case_words.message(rule, group.first, group.largest)
-            finding = find(rule, shown, message, count=len(group.indices), fix=fix)
+            message = case_words.message(rule, group.first, self._unit_of(group.largest[1]))
+            finding = find(rule, shown, message, count=len(group.members), fix=fix)
             if basis == "name":
                 finding = at_most(finding, "warning")
-            by_place = dict(group.proposals.values()) if fix in ("safe", "unsafe") else {}
-            yield CaseProblem(finding, tuple(group.indices), tuple([by_place.get(place) for place in group.chosen]))
-        for message, indices in self._ignored.items():
-            yield _without_edit(find("ignored-keyword", shown, message, count=len(indices)), indices)
-        for (mismatch, reason), indices in self._unknown.items():
+            members = array("Q", sorted(group.members))
+            indices = array("I", [member >> _PLACES for member in members])
+            if fix not in ("safe", "unsafe"):
+                yield CaseProblem(finding, indices)
+                continue
+            chosen = array("I", [member & (1 << _PLACES) - 1 for member in members])
+            yield CaseProblem(finding, indices, chosen, tuple([each for _, each in group.proposals.values()]))
+        for message, found in self._ignored.items():
+            yield CaseProblem(find("ignored-keyword", shown, message, count=len(found)), found)
+        for (mismatch, reason), found in self._unknown.items():
             rule, severity = ("shapes-cannot-meet", "warning") if mismatch else ("unknown-operator", None)
-            yield _without_edit(find(rule, shown, reason, count=len(indices), severity=severity), indices)
-
-
-def _without_edit(finding: Finding, indices: array[int]) -> CaseProblem:
-    return CaseProblem(finding, tuple(indices), (None,) * len(indices))
+            yield CaseProblem(find(rule, shown, reason, count=len(found), severity=severity), found)
 
 
 def _looseness(name: str, dtype: str) -> tuple[float, float]:

@@ -1,24 +1,23 @@
 """Judge a case file: every case has a standard of its own, so every case is a unit of its own.
 
-What is said of a case follows from all of it but its number, so each kind of case is judged once; of the cases
+What is said of a case follows from all of it but its number, so each kind of case is looked at once; kinds that differ
+in their shapes only share a plan for classifying them, and those that are judged alike one verdict. Of the cases
 themselves only positions are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from opscan.judging.assignments import compares_values, judged_as
-from opscan.judging.case_tally import CaseProblem, Kind, Tally
+from opscan.judging.case_tally import CaseProblem, Likeness, Tally
+from opscan.judging.kinds import AT_ONCE, Classify, HeldKinds, Outlined, Outlines, PlanOf, kinds_of
+from opscan.judging.likeness import dependence, scale
 from opscan.judging.settings import Judge
-from opscan.judging.units import judge_each
-from opscan.model import Case, CaseFile, Classification, FileReport
-
-_AT_ONCE = 2048
-"""Cases that are classified and judged together, so that several processes have work where they must be traced."""
-_REMEMBERED = 4096
-"""Kinds of cases, each with its verdicts."""
+from opscan.judging.units import Unit, judge_each, judge_one
+from opscan.model import CaseFile, FileReport
+from opscan.reading.case_table import CaseTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +30,80 @@ def judge_case_file(
     case_file: CaseFile,
     shown: str,
     scenarios: tuple[str, ...],
-    classify: Callable[[Sequence[Case]], Sequence[Classification]],
+    classify: Classify,
     judge: Judge,
+    plan_of: PlanOf = lambda _: None,
 ) -> JudgedCases:
-    """The report on a case file: statuses by case, and one problem per kind of finding."""
+    """The report on a case file: statuses by case, and one problem per kind of finding.
+
+    `plan_of`: how cases like this one are classified by their shapes alone, where that can be told without a trace.
+    """
     judge = replace(judge, scenario=judged_as(scenarios))
-    tally = Tally(compares_values(scenarios))
-    kinds: dict[Hashable, Kind] = {}
-    for cases in _batches(case_file.cases):
-        keys = [_kind_of(case) for case in cases]
-        fresh: dict[Hashable, Case] = {}
-        for key, case in zip(keys, cases, strict=True):
-            if key not in kinds:
-                fresh.setdefault(key, case)
-        pairs = list(zip(fresh.values(), classify(list(fresh.values())), strict=True))
-        units = iter(judge_each([(case, known) for case, known in pairs if known.tensors], judge))
-        for key, (case, known) in zip(fresh, pairs, strict=True):
-            kinds[key] = tally.kind(case, known, next(units) if known.tensors else None)
-        for key, case in zip(keys, cases, strict=True):
-            tally.add(kinds[key], case.index)
-        if len(kinds) > _REMEMBERED:
-            tally.settle(kinds.values())
-            kinds.clear()
-    tally.settle(kinds.values())
-    report = tally.report(shown, scenarios)
-    return JudgedCases(report, tuple(tally.problems(shown, report.basis)))
+    cases = case_file.cases
+    kinds = kinds_of(cases)
+    judging = _Judging(kinds, classify, judge, plan_of, compares_values(scenarios))
+    likenesses: list[Likeness] = []
+    """By the number of the kind: kinds are numbered as they come."""
+    for start in range(0, len(cases), AT_ONCE):
+        numbers = kinds.numbers[start : start + AT_ONCE]
+        likenesses += judging.judge(len(likenesses), max(numbers) + 1)
+        for number, index in zip(numbers, kinds.indices[start : start + AT_ONCE], strict=True):
+            likenesses[number].add(index)
+    report = judging.tally.report(shown, scenarios)
+    return JudgedCases(report, tuple(judging.tally.problems(shown, report.basis)))
 
 
-def _batches(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
-    for start in range(0, len(cases), _AT_ONCE):
-        yield cases[start : start + _AT_ONCE]
+class _Judging:
+    """Judges kinds in the order in which they come."""
 
+    def __init__(
+        self, kinds: CaseTable | HeldKinds, classify: Classify, judge: Judge, plan_of: PlanOf, compares: bool
+    ) -> None:
+        self.tally = Tally(compares, self._unit)
+        self._kinds = kinds
+        self._classify = classify
+        self._judge = judge
+        self._outlines = Outlines(kinds, plan_of)
+        self._depends: dict[Hashable, tuple[int, ...]] = {}
+        self._likenesses: dict[Hashable, Likeness] = {}
+        self._units: dict[int, Unit] = {}
 
-def _kind_of(case: Case) -> Hashable:
-    """Equal only for cases of one file that differ in position and id: the reader has them share their values."""
-    return (
-        id(case.inputs),
-        id(case.acc),
-        id(case.tensor_input),
-        id(case.method_inputs),
-        case.name,
-        case.aclnn_name,
-        case.api,
-        case.api_type,
-        case.backward,
-        case.outputs,
-        case.is_boundary,
-    )
+    def judge(self, first: int, end: int) -> list[Likeness]:
+        """The likenesses of the kinds with these numbers."""
+        told = [self._outlines.of(number) for number in range(first, end)]
+        cases = [self._kinds.kind(number) for number, outlined in enumerate(told, first) if outlined is None]
+        pairs = list(zip(cases, self._classify(cases) if cases else (), strict=True))
+        units = iter(judge_each([(case, known) for case, known in pairs if known.tensors], self._judge))
+        found = iter(pairs)
+        likenesses = []
+        for number, outlined in enumerate(told, first):
+            if outlined is not None:
+                likenesses.append(self._alike(number, outlined))
+                continue
+            case, known = next(found)
+            likenesses.append(self.tally.likeness(number, case, known, next(units) if known.tensors else None))
+        return likenesses
+
+    def _alike(self, number: int, outlined: Outlined) -> Likeness:
+        """The likeness of a kind, judged where it is the first."""
+        classes, extents, shapes = outlined.classes, outlined.extents, outlined.shapes
+        depends = self._depends.get(classes)
+        if depends is not None:
+            like = self._likenesses.get((classes, scale(extents, shapes, depends, outlined.call.shapes)))
+            if like is not None:
+                self.tally.widen(like, number, extents)
+                return like
+        case, known = self._kinds.kind(number), outlined.known
+        unit = judge_one(case, known, self._judge) if known.tensors else None
+        like = self.tally.likeness(number, case, known, unit)
+        depends = self._depends.setdefault(classes, dependence(unit) if unit else ())
+        self._likenesses[classes, scale(extents, shapes, depends, outlined.call.shapes)] = like
+        return like
+
+    def _unit(self, number: int) -> Unit:
+        """Once more, for the few that are told of."""
+        unit = self._units.get(number)
+        if unit is None:
+            case = self._kinds.kind(number)
+            unit = self._units[number] = judge_one(case, self._classify([case])[0], self._judge)
+        return unit

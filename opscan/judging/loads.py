@@ -152,6 +152,11 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
     )
 
 
+def is_averaged(tensor: TensorClass) -> bool:
+    """Whether the range of the addends may depend on how many they are."""
+    return any(_packet(step.op) in _AVERAGING for step in tensor.path)
+
+
 def _packet(op: str) -> str:
     """`sum` of `aten.sum.dim_IntList`."""
     parts = op.split(".")
@@ -228,8 +233,15 @@ def input_range(case: Case) -> tuple[float, float, str] | None:
 
 
 def what_decides(case: Case) -> tuple[Any, ...]:
-    """What the loads of a case depend on besides its compared tensors: the dtypes and ranges of its tensors."""
-    return tuple([(given.dtype, repr(given.values)) for given in _all_tensors(case.inputs)])
+    """What the loads of a case depend on besides its compared tensors: dtypes, ranges and thin axes of its tensors."""
+    tensors = _all_tensors(case.inputs)
+    thin = thin_axes([given.shape or () for given in tensors])
+    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin
+
+
+def thin_axes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[bool, ...], ...]:
+    """Which axes have one element: all that the golden's order of addition depends on of shapes that meet."""
+    return tuple([tuple([size == 1 for size in sizes]) for sizes in shapes])
 
 
 def _all_tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:

@@ -260,7 +260,15 @@ def _loads(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[l
 
 
 def _rate(cases: Sequence[Sequence[Load]], rule: Rule) -> float:
-    return mean_failure((load.failure(rule) for load in case) for case in cases)
+    known: dict[int, float] = {}  # by the load: a case file repeats them
+
+    def failure(load: Load) -> float:
+        found = known.get(id(load))
+        if found is None:
+            found = known[id(load)] = load.failure(rule)
+        return found
+
+    return mean_failure(map(failure, case) for case in cases)
 
 
 def mean_failure(cases: Iterable[Iterable[float]]) -> float:

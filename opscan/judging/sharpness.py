@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from opscan.judging.adequacy import about, over_results, stepped
 from opscan.judging.error_model import Drift
@@ -53,9 +54,13 @@ _ERROR = 1e-3
 def passing(rule: Rule, cases: Sequence[Sequence[Load]], results: Mapping[str, str] = WRONG) -> dict[str, float]:
     """Per wrong result, the share of the cases that it passes under `rule`; only loads whose size is known count."""
     shares: dict[str, list[float]] = {wrong: [] for wrong in results}
+    known: dict[int, dict[str, float | None]] = {}  # by the load: a case file repeats them
+    for load in chain.from_iterable(cases):
+        if id(load) not in known:
+            known[id(load)] = {wrong: pass_probability(rule, load, wrong) for wrong in results}
     for loads in cases:
         for wrong, found in shares.items():
-            odds = [odd for load in loads if (odd := pass_probability(rule, load, wrong)) is not None]
+            odds = [odd for load in loads if (odd := known[id(load)][wrong]) is not None]
             found.extend([math.prod(odds)] if odds else [])
     return {wrong: sum(found) / len(found) for wrong, found in shares.items() if found}
 
@@ -121,7 +126,7 @@ def _passes_without_an_addend(rule: Rule, part: str, walk: Drift, count: int, si
     return (1 - beyond) ** lacking
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=32768)
 def _passes(
     rule: Rule, part: str, walk: Drift, extent: int, count: int, wrong: str, uniform: tuple[float, float] | None
 ) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.dataclass import dataclass
 from opscan.judging.assignments import assigned, compares_values, judged_as
@@ -17,13 +17,20 @@ from opscan.judging.safety import fix_label, inputs_of, nan_possible
 from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit, lets_through
-from opscan.judging.verdicts import judge_case
+from opscan.judging.verdicts import CaseVerdict, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
 from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
 from opscan.numerics.messages import NEEDS_TORCH
 from opscan.shapes.draw import count_cases
 
+if TYPE_CHECKING:
+    from opscan.numerics.foretelling import Plan
+
 Classify = Callable[[Case], Classification]
+Many = tuple[Callable[[Sequence[Case]], Sequence[Classification]], Callable[[Case], "Plan | None"]]
+"""Classifies cases at once, and plans it for those that differ in their shapes only."""
+MANY_CASES = 2000
+"""Up to so many, every case of a spec stands for itself."""
 
 _IN_TORCH = ("torch.", "Tensor.", "aten.", "F.", "nn.functional.", "functional.")
 """How names begin that only torch itself can tell."""
@@ -51,12 +58,13 @@ def judge_spec(  # noqa: PLR0913
     executor_reason: str = "",
     has_golden: bool = False,
     deterministic: bool = False,
+    many: Many | None = None,
 ) -> Judged:
     """The report on one spec. `shown` is its path as the user named it; `evidence` its concrete cases.
 
     `executor_reason`: why the plugin that would hold the golden is not there, if the spec needs one. `has_golden`:
     `classify` reads it in a plugin, so that the spec's name need not mean an operator. `deterministic`: a node file
-    of the spec switches the deterministic mode on.
+    of the spec switches the deterministic mode on. `many`: how the cases of a large case file are classified at once.
     """
     base = FileReport(
         path=shown,
@@ -77,19 +85,40 @@ def judge_spec(  # noqa: PLR0913
         if invariant is None:
             return _undecided(spec, base, evidence.reason, "unknown-shapes")
         evidence = invariant
-    pairs = [(case, classify(case)) for case in evidence.cases]
-    runnable = [(case, known) for case, known in pairs if known.tensors]
+    judge = replace(judge, scenario=judged_as(scenarios))
+    pairs = _classified(evidence.cases, classify, many, judge)
+    runnable = [pair for pair in pairs if pair[1].tensors]
     findings = _mismatches(spec, shown, pairs)
     if not runnable:
         return _unrunnable(spec, base, pairs, findings)
-    judge = replace(judge, scenario=judged_as(scenarios))
-    verdicts = [judge_case(case, known, case.acc, judge) for case, known in runnable]
+    verdicts = _verdicts(runnable, judge)
     findings += comparator_findings(spec, shown, verdicts)
     findings += exercised(spec, shown, evidence, verdicts, classify, judge)
     judged = _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings, judge)
     if deterministic or "determinism" not in scenarios:
         return judged
     return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
+
+
+def _classified(
+    cases: Sequence[Case], classify: Classify, many: Many | None, judge: Judge
+) -> list[tuple[Case, Classification]]:
+    if many is not None and len(cases) > MANY_CASES:
+        from opscan.judging.kinds import shared_pairs
+        from opscan.reading.case_table import CaseTable
+
+        if isinstance(cases, CaseTable):
+            return shared_pairs(cases, *many, judge)
+    return [(case, classify(case)) for case in cases]
+
+
+def _verdicts(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> list[CaseVerdict]:
+    """The verdicts on the cases; those that are one object share theirs."""
+    known: dict[int, CaseVerdict] = {}
+    for pair in pairs:
+        if id(pair) not in known:
+            known[id(pair)] = judge_case(*pair, pair[0].acc, judge)
+    return [known[id(pair)] for pair in pairs]
 
 
 def _floating_dtypes(spec: Spec) -> tuple[str, ...]:

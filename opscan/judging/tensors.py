@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from opscan.dataclass import dataclass
 from opscan.judging.verdicts import STATUSES, CaseVerdict, TensorVerdict
 from opscan.model import CLASS_ORDER, NumericClass, TensorClass, TensorReport
 
@@ -22,14 +23,26 @@ class Folding:
     def __init__(self) -> None:
         self._tensors: dict[str, _Folded] = {}
 
-    def add(self, case: CaseVerdict, statuses: Sequence[str], count: int = 1) -> None:
-        """`count` cases with the same verdicts; `statuses` runs parallel to the tensors."""
-        for verdict, status in zip(case.tensors, statuses, strict=True):
-            name = verdict.tensor.name
-            folded = self._tensors.get(name)
-            if folded is None:
-                folded = self._tensors[name] = _Folded(verdict.tensor)
-            folded.add(verdict, status, count)
+    def add(self, case: CaseVerdict, statuses: Sequence[str]) -> None:
+        """One case; `statuses` runs parallel to the tensors."""
+        for slot, verdict in zip(self.slots(case, statuses), case.tensors, strict=True):
+            slot.count += 1
+            if slot.widen(verdict.tensor.extent):
+                slot.tensor = verdict.tensor
+
+    def slots(self, case: CaseVerdict, statuses: Sequence[str]) -> list[Slot]:
+        """Where the tensors of all the cases count that differ from this one in nothing but extents and shapes."""
+        return [self._slot(verdict, status) for verdict, status in zip(case.tensors, statuses, strict=True)]
+
+    def _slot(self, verdict: TensorVerdict, status: str) -> Slot:
+        folded = self._tensors.get(verdict.tensor.name)
+        if folded is None:
+            folded = self._tensors[verdict.tensor.name] = _Folded()
+        return folded.slot(verdict, status)
+
+    def wanted(self) -> Iterator[Slot]:
+        """The slots whose tensors the reports show."""
+        return (folded.loosest for folded in self._tensors.values())
 
     def reports(self, evidence: str) -> tuple[TensorReport, ...]:
         return tuple(folded.report(name, evidence) for name, folded in self._tensors.items())
@@ -40,51 +53,80 @@ def worst(statuses: Sequence[str]) -> str:
     return min(statuses, key=STATUSES.index, default="ok")
 
 
+@dataclass(slots=True)
+class Slot:
+    """One compared tensor in the cases in which it has one class. `tensor`: where its extent is largest.
+
+    `origin`: the case of that tensor, where it has to be looked up.
+    """
+
+    tensor: TensorClass
+    count: int = 0
+    least: int = 0
+    most: int = -1
+    origin: int | None = None
+
+    def widen(self, extent: int) -> bool:
+        """Take in an extent; whether it is larger than those before."""
+        if self.most < 0:
+            self.least = self.most = extent
+            return True
+        self.least = min(self.least, extent)
+        if extent <= self.most:
+            return False
+        self.most = extent
+        return True
+
+
 class _Folded:
     """One compared tensor over the cases so far."""
 
-    def __init__(self, first: TensorClass) -> None:
-        self._loosest = first
-        self._looseness = _looseness(first)
-        self._rounded_once: dict[NumericClass, bool] = {}
-        self._least = self._most = first.extent
-        self._classes: dict[NumericClass, int] = {}
+    def __init__(self) -> None:
+        self._slots: dict[tuple[NumericClass, bool], Slot] = {}
         self._dtypes: dict[str, str] = {}
         """The name of the rule in effect, by dtype."""
         self._depends: set[str] = set()
         self._statuses: dict[str, None] = {}
         self._needs_tolerance = False
 
-    def add(self, verdict: TensorVerdict, status: str, count: int) -> None:
+    def slot(self, verdict: TensorVerdict, status: str) -> Slot:
         tensor = verdict.tensor
-        looseness = _looseness(tensor)
-        if looseness > self._looseness:
-            self._loosest, self._looseness = tensor, looseness
-        kind, extent = tensor.numeric_class, tensor.extent
-        self._classes[kind] = self._classes.get(kind, 0) + count
-        self._rounded_once[kind] = self._rounded_once.get(kind, True) and tensor.correctly_rounded
-        self._least, self._most = min(self._least, extent), max(self._most, extent)
-        if tensor.dtype not in self._dtypes:
-            self._dtypes[tensor.dtype] = verdict.effective.name
+        self._dtypes.setdefault(tensor.dtype, verdict.effective.name)
         self._depends.update(tensor.depends_on)
         self._statuses[status] = None
         self._needs_tolerance = self._needs_tolerance or verdict.need == "tolerance"
+        key = tensor.numeric_class, tensor.correctly_rounded
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = Slot(tensor)
+        return slot
+
+    @property
+    def loosest(self) -> Slot:
+        return max(self._slots.values(), key=lambda slot: _looseness(slot.tensor))
 
     def report(self, name: str, evidence: str) -> TensorReport:
-        loosest = self._loosest
-        depends = self._depends | ({"shapes"} if len(self._classes) > 1 else set())
+        loosest = self.loosest.tensor
+        counts: dict[str, int] = {}
+        for (kind, _), slot in self._slots.items():
+            counts[str(kind)] = counts.get(str(kind), 0) + slot.count
+        rounded = all(once for kind, once in self._slots if kind is loosest.numeric_class)
+        depends = self._depends | ({"shapes"} if len(counts) > 1 else set())
         return TensorReport(
             name=name,
             role=loosest.role,
             input=loosest.input,
             dtypes=tuple(self._dtypes),
             numeric_class=loosest.numeric_class,
-            correctly_rounded=self._rounded_once[loosest.numeric_class],
+            correctly_rounded=rounded,
             cause=loosest.cause,
             depends_on=tuple(sorted(depends)),
-            extent=(self._least, self._most),
-            cases={str(kind): count for kind, count in self._classes.items()},
-            present=sum(self._classes.values()),
+            extent=(
+                min(slot.least for slot in self._slots.values()),
+                max(slot.most for slot in self._slots.values()),
+            ),
+            cases=counts,
+            present=sum(counts.values()),
             effective=dict(self._dtypes),
             status=self._status(),
             path=loosest.path,
@@ -98,5 +140,5 @@ class _Folded:
         return worst(["ok" if status == "shared" and spared else status for status in self._statuses])
 
 
-def _looseness(tensor: TensorClass) -> tuple[int, bool, int]:
-    return CLASS_ORDER[tensor.numeric_class], not tensor.correctly_rounded, tensor.extent
+def _looseness(tensor: TensorClass) -> tuple[int, bool]:
+    return CLASS_ORDER[tensor.numeric_class], not tensor.correctly_rounded

@@ -43,10 +43,11 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     rate = mean_failure(tolerances)
     loose = any(v.need == "tolerance" and v.mendable for case in verdicts for v in case.tensors)
     tight = _too_tight(verdicts, judge.limit) if rate >= judge.limit else frozenset()
-    statuses = tuple(
-        tuple(_status(verdict, loose, tight, recommendation) for verdict in case.tensors) for case in verdicts
-    )
-    return Unit(tuple(verdicts), statuses, recommendation, rate)
+    statuses: dict[int, tuple[str, ...]] = {}  # by the verdict: a case file repeats them
+    for case in verdicts:
+        if id(case) not in statuses:
+            statuses[id(case)] = tuple([_status(one, loose, tight, recommendation) for one in case.tensors])
+    return Unit(tuple(verdicts), tuple([statuses[id(case)] for case in verdicts]), recommendation, rate)
 
 
 def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> list[Unit]:
@@ -67,12 +68,17 @@ def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> li
         key = (repr(case.acc), number, what_decides(case))
         found = known.get(key)
         if found is None:
-            known[key] = found = judge_unit([judge_case(case, classification, case.acc, judge)], judge)
+            known[key] = found = judge_one(case, classification, judge)
             units.append(found)
             continue
         verdict = CaseVerdict(case, classification, found.verdicts[0].tensors)
         units.append(Unit((verdict,), found.statuses, found.recommendation, found.rate))
     return units
+
+
+def judge_one(case: Case, classification: Classification, judge: Judge) -> Unit:
+    """One case as a unit of its own, under its own standard."""
+    return judge_unit([judge_case(case, classification, case.acc, judge)], judge)
 
 
 def _status(

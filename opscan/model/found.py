@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
@@ -23,7 +23,7 @@ class Evidence:
     """
 
     source: str
-    cases: tuple[Case, ...] = ()
+    cases: Sequence[Case] = ()
     certain: bool = False
     complete: bool = False
     reason: str = ""
@@ -109,9 +109,9 @@ class Finding:
     why: str = ""
     span: Span | None = None
     count: int = 1
-    places: tuple[Span, ...] = ()
+    places: Sequence[Span] = ()
     fix: str = "none"
-    edits: tuple[Edit, ...] = ()
+    edits: Sequence[Edit] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,13 +164,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """A generated case JSON. `starts`: the offset of every entry of its list, by position; unusable ones included.
-
-    Cases that differ in nothing but position and id share the values of their fields.
-    """
+    """A generated case JSON. `starts`: the offset of every entry of its list, by position; unusable ones included."""
 
     source: Source
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     faults: tuple[Fault, ...] = ()
     starts: Sequence[int] = ()
 

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscan.model import Case, CaseInput, Classification, Plugin
-from opscan.numerics.foretelling import foretell
+from opscan.numerics.foretelling import Plan, foretell, plan_of
 from opscan.numerics.messages import Answer, Limits, Question, missing_torch
 from opscan.numerics.store import Store
+
+_TOLD = 4096
+"""Cases; all of a catalog's specs together are asked about twice, once to trace what must be, once to judge."""
 
 
 class Classifier:
@@ -22,6 +25,8 @@ class Classifier:
 
     def __init__(self, store: Store | None = None, limits: Limits | None = None, *, only_traces: bool = False) -> None:
         self._known: dict[str, Classification] = {}
+        self._told: dict[int, tuple[Case, Classification | None]] = {}
+        """Answers from paths by the case object, which is held so that it stays the only one of its number."""
         self._store = store
         self._limits = limits
         self._only_traces = only_traces or os.environ.get("OPSCAN_PATHS") == "off"
@@ -40,8 +45,19 @@ class Classifier:
             answers[place] = answer
         return answers  # type: ignore[return-value]  # every place is filled now
 
+    def plan(self, question: Question) -> Plan | None:
+        """How cases that differ from this one in their shapes only are classified without a trace."""
+        return None if self._only_traces or question.golden is not None else plan_of(question.case)
+
     def _foretold(self, question: Question) -> Classification | None:
-        return None if self._only_traces or question.golden is not None else foretell(question.case)
+        if self._only_traces or question.golden is not None:
+            return None
+        told = self._told.get(id(question.case))
+        if told is None:
+            told = question.case, foretell(question.case)
+            if len(self._told) < _TOLD:
+                self._told[id(question.case)] = told
+        return told[1]
 
     def _classify(self, questions: Sequence[Question]) -> list[Classification]:
         keys = [_key(question) for question in questions]

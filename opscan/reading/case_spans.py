@@ -36,7 +36,7 @@ def locate(case_file: CaseFile, indices: Collection[int]) -> Mapping[int, CaseSp
 def located(case_file: CaseFile, indices: Collection[int]) -> Iterator[tuple[int, CaseSpans]]:
     """As `locate`, one by one in the order of the file, so that not all their texts are held at once."""
     starts = case_file.starts or _starts(case_file)
-    passage = Passage(case_file.source.pieces())
+    passage = Passage(case_file.source)
     for index in sorted(set(indices)):
         if not 0 <= index < len(starts):
             continue
@@ -53,7 +53,7 @@ def lines_within(place: CaseSpans) -> Callable[[int, int], Span]:
 def values_of(case_file: CaseFile) -> Iterator[tuple[int, Any]]:
     """The cases as they are written, one by one, with their positions; up to the first that is not whole."""
     try:
-        for index, (value, _, _) in enumerate(stream_elements(case_file.source.pieces(), _DECODER)):
+        for index, (value, _, _) in enumerate(stream_elements(case_file.source.pieces())):
             yield index, value
     except (BrokenError, NotAListError):
         return
@@ -62,7 +62,7 @@ def values_of(case_file: CaseFile) -> Iterator[tuple[int, Any]]:
 def _starts(case_file: CaseFile) -> list[int]:
     found = []
     try:
-        for _, start, _ in stream_elements(case_file.source.pieces(), _DECODER):
+        for _, start, _ in stream_elements(case_file.source.pieces()):
             found.append(start)
     except (BrokenError, NotAListError):
         pass

@@ -6,14 +6,14 @@ it is left out with a fault, since a case without its shapes would look like one
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from typing import Any
 
-from opscan.model import Case, CaseFile, Fault, Source
+from opscan.model import CaseFile, Fault, Source
 from opscan.reading.case_spans import lines_within, located
-from opscan.reading.case_values import CaseReader
+from opscan.reading.case_table import CaseCollector, CaseTable
+from opscan.reading.case_values import UnusableError, read_case
 from opscan.reading.json_stream import BrokenError, NotAListError, stream_elements
 from opscan.reading.json_text import duplicate_keys
 from opscan.reading.passages import span_in
@@ -23,31 +23,16 @@ _CASE_KEYS = re.compile(r"[\"'](?:inputs|standard)[\"']")
 _NEAR_START = 4096
 
 
-class _Pairs:
-    """Builds objects and notices keys that stand twice."""
-
-    def __init__(self) -> None:
-        self.duplicates = False
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        built = dict(pairs)
-        if len(built) != len(pairs):
-            self.duplicates = True
-        return built
-
-
 def read_cases(source: Source) -> CaseFile | Fault | None:
     """The cases of a JSON text; None where it is something else, a fault where it is broken before the first case.
 
     Raises UnicodeDecodeError where a file that is read in pieces is not UTF-8.
     """
     reading = _Reading()
-    pairs = _Pairs()
     broken = None
     try:
-        for value, start, _ in stream_elements(source.pieces(), json.JSONDecoder(object_pairs_hook=pairs)):
-            reading.add(value, start, pairs.duplicates)
-            pairs.duplicates = False
+        for value, start, doubled in stream_elements(source.pieces()):
+            reading.add(value, start, doubled)
     except NotAListError:
         return None
     except BrokenError as error:
@@ -57,21 +42,51 @@ def read_cases(source: Source) -> CaseFile | Fault | None:
     if not reading.has_cases:
         return broken
     faults = [broken] if broken else []
-    return CaseFile(source, tuple(reading.cases), (*faults, *reading.faults(source)), reading.starts)
+    return CaseFile(source, reading.table, (*faults, *reading.faults(source)), reading.starts)
+
+
+class _Identities:
+    """The ids of the cases of one operator. Those that count up, as most do, are kept as one range."""
+
+    __slots__ = ("_first", "_next", "_others")
+
+    def __init__(self) -> None:
+        self._first = self._next = 0
+        self._others: set[Any] = set()
+
+    def is_new(self, identity: Any) -> bool:
+        """Whether an id is the first of its value; it is taken in."""
+        if type(identity) is int:
+            if identity == self._next and identity not in self._others:
+                self._next += 1
+                return True
+            if self._first == self._next:
+                self._first, self._next = identity, identity + 1
+                return True
+            if self._first <= identity < self._next:
+                return False
+        else:
+            identity = repr(identity)
+        count = len(self._others)
+        self._others.add(identity)
+        return len(self._others) > count
 
 
 class _Reading:
     """What has been read so far."""
 
     def __init__(self) -> None:
-        self.cases: list[Case] = []
         self.starts = array("Q")
         self.has_cases = False
-        self._reader = CaseReader()
+        self._collector = CaseCollector(read_case)
         self._unusable: dict[int, str] = {}
         self._repeated: dict[int, str] = {}
         self._doubled: list[int] = []
-        self._seen: dict[str | None, set[Any]] = {}
+        self._seen: dict[str | None, _Identities] = {}
+
+    @property
+    def table(self) -> CaseTable:
+        return self._collector.table
 
     def add(self, entry: Any, start: int, doubled: bool) -> None:
         index = len(self.starts)
@@ -79,17 +94,19 @@ class _Reading:
         self.has_cases = self.has_cases or _is_case(entry)
         if doubled:
             self._doubled.append(index)
-        case = self._reader.read(index, entry)
-        if isinstance(case, str):
-            self._unusable[index] = f"this case is left out: {case}"
+        try:
+            self._collector.add(index, entry)
+        except UnusableError as error:
+            self._unusable[index] = f"this case is left out: {error}"
             return
-        self.cases.append(case)
-        if case.id is not None:
-            seen = self._seen.setdefault(case.name, set())
-            identity = case.id if type(case.id) is int else repr(case.id)
-            if identity in seen:
+        except RecursionError:
+            self._unusable[index] = "this case is left out: it is nested too deeply"
+            return
+        identity = entry.get("id")
+        if identity is not None:
+            seen = self._seen.get(entry.get("name")) or self._seen.setdefault(entry.get("name"), _Identities())
+            if not seen.is_new(identity):
                 self._repeated[index] = "this case has the name and id of another one; ATK needs them unique"
-            seen.add(identity)
 
     def faults(self, source: Source) -> list[Fault]:
         """The faults of single cases, with their places."""
@@ -138,7 +155,7 @@ def looks_like_cases(text: str) -> bool:
 
 
 def _syntax_fault(source: Source, error: BrokenError) -> Fault:
-    span = span_in(source.pieces(), error.offset)
+    span = span_in(source, error.offset)
     if not error.syntax:
         return Fault("json-syntax", f"not readable: {error.reason}", span)
     # the decoder's own words end where its position would follow

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_DECODER = json.JSONDecoder()  # without hooks, so that it stays in C
 _SETTLED = 64
 """Code points. An error so far before the end of the text at hand stays one whatever follows."""
 
@@ -27,8 +29,8 @@ class BrokenError(ValueError):
         self.syntax = syntax
 
 
-def stream_elements(pieces: Iterable[str], decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
-    """The elements of the list as (value, start, end), with offsets into the whole text.
+def stream_elements(pieces: Iterable[str]) -> Iterator[tuple[Any, int, bool]]:
+    """The elements of the list as (value, start in the whole text, whether a key stands twice in an object).
 
     Raises BrokenError at the first place that no JSON has, after the elements before it; NotAListError at once.
     """
@@ -41,8 +43,14 @@ def stream_elements(pieces: Iterable[str], decoder: json.JSONDecoder) -> Iterato
         yield from window.finish(at + 1)
         return
     while True:
-        value, at, end = window.decode(at, decoder)
-        yield value, window.base + at, window.base + end
+        value, at, end = window.decode(at)
+        text = window.text
+        colons = text.count(":", at, end)
+        yield value, window.base + at, colons != _near_keys(value) and colons != _keys(value) and _doubled(text, at)
+        comma = _COMMA.match(text, end)
+        if comma is not None and comma.end() < len(text):
+            at = comma.end()
+            continue
         at = window.skip(end)
         character = window.character(at)
         if character == "]":
@@ -84,12 +92,12 @@ class _Window:
     def character(self, at: int) -> str:
         return self.text[at : at + 1]
 
-    def decode(self, at: int, decoder: json.JSONDecoder) -> tuple[Any, int, int]:
+    def decode(self, at: int) -> tuple[Any, int, int]:
         """The value at `at`, and where it starts and ends in the text that is then at hand."""
         count = 1
         while True:
             try:
-                value, end = decoder.raw_decode(self.text, at)
+                value, end = _DECODER.raw_decode(self.text, at)
             except json.JSONDecodeError as error:
                 settled = error.pos < len(self.text) - _SETTLED and not error.msg.startswith("Unterminated string")
                 if settled or not self.extend(at, count):
@@ -107,9 +115,52 @@ class _Window:
         cut = at >= len(self.text.rstrip()) or reason.startswith("Unterminated string")
         return BrokenError(reason, self.base + at, cut=cut)
 
-    def finish(self, at: int) -> Iterator[tuple[Any, int, int]]:
+    def finish(self, at: int) -> Iterator[tuple[Any, int, bool]]:
         """Nothing but blanks may follow."""
         at = self.skip(at)
         if at < len(self.text):
             raise self.broken("Extra data", at)
         yield from ()
+
+
+def _near_keys(value: Any) -> int:
+    """The keys of an object, of the objects in it, and of those in its lists: in most elements all there are."""
+    if type(value) is not dict:
+        return -1
+    count = len(value)
+    for member in value.values():
+        kind = type(member)
+        if kind is dict:
+            count += len(member)
+        elif kind is list:
+            for item in member:
+                if type(item) is dict:
+                    count += len(item)
+    return count
+
+
+def _keys(value: Any) -> int:
+    """The keys of all objects in a value; where one stands twice there are fewer than colons."""
+    count, left = 0, [value]
+    while left:
+        one = left.pop()
+        if type(one) is dict:
+            count += len(one)
+            left += one.values()
+        elif type(one) is list:
+            left += one
+    return count
+
+
+def _doubled(text: str, at: int) -> bool:
+    """Whether a key stands twice in an object of the value at `at`; else its texts hold the colons too many."""
+    found = False
+
+    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        built = dict(pairs)
+        found = found or len(built) != len(pairs)
+        return built
+
+    json.JSONDecoder(object_pairs_hook=build).raw_decode(text, at)
+    return found

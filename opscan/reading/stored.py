@@ -5,8 +5,11 @@ from __future__ import annotations
 import codecs
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from opscan.model import Source
 
@@ -24,14 +27,28 @@ class StaleFileError(OSError):
     """A file is no longer what was read; nothing was written."""
 
 
-class StoredSource(Source):
-    """A UTF-8 file that stays on disk. Reading on after the file has changed raises StaleFileError."""
+class Mark(NamedTuple):
+    """A place between two code points, by offset and by bytes of the file; `start`: where its line starts."""
 
-    __slots__ = ("signature",)
+    offset: int
+    place: int
+    line: int
+    start: int
+
+
+class StoredSource(Source):
+    """A UTF-8 file that stays on disk. Reading on after the file has changed raises StaleFileError.
+
+    `marks`: places about a MiB apart, set where the text has been read so far, so that others are reached from there.
+    """
+
+    __slots__ = ("marks", "signature")
     signature: Signature
+    marks: list[Mark]
 
     def __init__(self, path: Path, bom: bool, signature: Signature) -> None:
-        for name, value in (("path", path), ("bom", bom), ("signature", signature)):
+        marks = [Mark(0, len(_BOM) if bom else 0, 1, 0)]
+        for name, value in (("path", path), ("bom", bom), ("signature", signature), ("marks", marks)):
             object.__setattr__(self, name, value)
 
     @property
@@ -41,16 +58,54 @@ class StoredSource(Source):
 
     def pieces(self) -> Iterator[str]:
         """The text in pieces of about a MiB. Raises UnicodeDecodeError where it is not UTF-8."""
+        return self.pieces_from(self.marks[0])
+
+    def pieces_from(self, mark: Mark) -> Iterator[str]:
+        """The text from a mark on, in pieces; none but the last ends with a CR, whose LF may follow."""
         decoder = codecs.getincrementaldecoder("utf-8")()
+        here: Mark | None = mark
+        held = ""
         with self.path.open("rb") as file:
-            if signature_of(os.fstat(file.fileno())) != self.signature:
-                raise StaleFileError(f"{self.path} has changed since it was read; nothing was written, run again")
-            file.seek(len(_BOM) if self.bom else 0)
+            check_unchanged(self.path, os.fstat(file.fileno()), self.signature)
+            file.seek(mark.place)
             while data := file.read(_PIECE):
-                if piece := decoder.decode(data):
+                piece = held + decoder.decode(data)
+                held = "\r" if piece.endswith("\r") else ""
+                piece = piece[:-1] if held else piece
+                if piece:
                     yield piece
-            if rest := decoder.decode(b"", True):
+                    here = self._mark_behind(here, piece, file.tell() - len(decoder.getstate()[0]) - len(held))
+            if rest := held + decoder.decode(b"", True):
                 yield rest
+
+    def mark_before(self, offset: int) -> Mark:
+        """The last mark at or before an offset."""
+        return self.marks[max(bisect_right(self.marks, offset, key=itemgetter(0)) - 1, 0)]
+
+    def _mark_behind(self, mark: Mark | None, piece: str, place: int) -> Mark | None:
+        """The mark at the end of a piece that begins at `mark`: a new one behind the last, else one that is there."""
+        known = self.marks
+        if mark is known[-1]:
+            known.append(Mark(mark.offset + len(piece), place, *passed_lines(piece, 0, len(piece), mark)))
+            return known[-1]
+        last = known[bisect_right(known, place, key=itemgetter(1)) - 1]
+        return last if last.place == place else None
+
+
+def passed_lines(text: str, begin: int, end: int, mark: Mark) -> tuple[int, int]:
+    """The line at `end` and where it starts, as `Lines` counts them; `mark` is where `text[begin]` is."""
+    feeds, returns = text.count("\n", begin, end), text.count("\r", begin, end)
+    if not feeds and not returns:
+        return mark.line, mark.start
+    last = max(text.rfind("\n", begin, end), text.rfind("\r", begin, end))
+    pairs = text.count("\r\n", begin, end) if returns else 0
+    return mark.line + feeds + returns - pairs, mark.offset + last + 1 - begin
+
+
+def check_unchanged(path: Path, status: os.stat_result, signature: Signature) -> None:
+    """Raise StaleFileError where the file is not what was read."""
+    if signature_of(status) != signature:
+        raise StaleFileError(f"{path} has changed since it was read; nothing was written, run again")
 
 
 def stored_source(path: Path) -> StoredSource:

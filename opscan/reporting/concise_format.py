@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import islice
 
 from opscan.model import Audit, Finding
 from opscan.reporting import Look
@@ -71,11 +72,11 @@ def _line(finding: Finding, look: Look) -> str:
 def _places(finding: Finding) -> str:
     if finding.count < 2:
         return ""
-    others = [span for span in finding.places if span != finding.span]
+    others = list(islice((span for span in finding.places if span != finding.span), _SHOWN_PLACES))
     if not others:
         return f" [{plural(finding.count, 'place')}]"
-    named = ", ".join(f"{span.line}:{span.column}" for span in others[:_SHOWN_PLACES])
-    more = ", ..." if finding.count - 1 > min(len(others), _SHOWN_PLACES) else ""
+    named = ", ".join(f"{span.line}:{span.column}" for span in others)
+    more = ", ..." if finding.count - 1 > len(others) else ""
     return f" [{plural(finding.count, 'place')}: also {named}{more}]"
 
 

@@ -90,8 +90,12 @@ def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
     return Evidence("generator-static", followed.cases, True, complete, "; ".join(notes), plugin.source.path)
 
 
-def _under_the_spec(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
+def _under_the_spec(spec: Spec, cases: Sequence[Case]) -> Sequence[Case]:
     """The shapes of generated cases under the spec's own standard: theirs is what it said when they were drawn."""
+    from opscan.reading.case_table import CaseTable
+
+    if isinstance(cases, CaseTable):
+        return cases.with_acc(spec.acc)
     return tuple(replace(case, acc=spec.acc) for case in cases)
 
 

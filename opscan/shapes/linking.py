@@ -59,7 +59,7 @@ class Catalog:
         """The plugins that hold the goldens of a case file, by the executor that its cases name."""
         path, owner = absolute(case_file.source.path), self.owner(case_file)
         found: dict[str, Plugin] = {}
-        for name in sorted({case.api_type for case in case_file.cases} - BUILT_IN_EXECUTORS):
+        for name in sorted(_executors_named(case_file) - BUILT_IN_EXECUTORS):
             if owner is not None and owner.api_type == name:
                 plugin = self.links(owner).executor
             else:
@@ -150,7 +150,7 @@ def _programs_beside(path: Path) -> list[Path]:
 
 def executor_companions(case_file: CaseFile) -> list[Path]:
     """The Python files of a case file's folder that mention an executor its cases name, sorted."""
-    names = {case.api_type for case in case_file.cases} - BUILT_IN_EXECUTORS
+    names = _executors_named(case_file) - BUILT_IN_EXECUTORS
     if not names:
         return []
     try:
@@ -158,6 +158,13 @@ def executor_companions(case_file: CaseFile) -> list[Path]:
     except OSError:
         return []
     return [p for p in siblings if _mentions(_read(p), names)]
+
+
+def _executors_named(case_file: CaseFile) -> set[str]:
+    from opscan.reading.case_table import CaseTable
+
+    cases = case_file.cases
+    return {case.api_type for case in (cases.frames() if isinstance(cases, CaseTable) else cases)}
 
 
 def _mentions(text: str, names: Iterable[str]) -> bool:

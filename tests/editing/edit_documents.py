@@ -272,7 +272,7 @@ def check_cases(text: str, value: Any, length: int) -> None:
         return
     assert all(edit in by_element.applied for edit in edited.applied)
     if "duplicate-key" not in {fault.rule for fault in read.faults}:
-        assert edited.applied == by_element.applied == tuple(edits)
+        assert list(edited.applied) == list(by_element.applied) == edits
     before, after = json.loads(text), json.loads(edited.text)
     for index in {edit.where[0] for edit in edited.applied}:
         before[index]["standard"] = {**(before[index].get("standard") or {}), "acc": value}

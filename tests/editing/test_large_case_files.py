@@ -137,11 +137,11 @@ def test_a_stored_file_that_has_changed_is_left_alone(tmp_path: Path, monkeypatc
     edit = replace_case_acc(3, "default", locate(read, [3])[3])
     assert not isinstance(edit, str)
     edited = apply_edits(read.source, [edit])
-    assert edited.applied == (edit,)
+    assert list(edited.applied) == [edit]
     other = text_of("as-is").replace(b"equal", b"eqhal", 1)
     path.write_bytes(other)
     os.utime(path)
     with pytest.raises(StaleFileError, match="changed since"):
-        write_atomically(path, read.source, edited.pieces())
+        write_atomically(path, read.source, edited.content())
     assert path.read_bytes() == other
     assert "changed since" in apply_edits(read.source, [edit]).refused[0].reason

@@ -188,10 +188,11 @@ def test_cases_are_judged_one_by_one() -> None:
 
     result = judge_case_file(case_file, "all_x.json", ("accuracy",), classify, JUDGE)
     assert result.report.verdicts == {"too-strict": 4, "ok": 1}
-    assert [problem.indices for problem in result.problems] == [(0, 2, 3, 4)]
+    assert [list(problem.indices) for problem in result.problems] == [[0, 2, 3, 4]]
     assert result.problems[0].finding.count == 4
     assert result.report.tensors[0].cases == {"broadcast-reduced": 4, "select-only": 1}
-    assert asked == [0, 1, 2, 3]  # the last case shares all but its number with the first
+    assert asked[:4] == [0, 1, 2, 3]
+    assert 4 not in asked  # the last case shares all but its number with the first
 
 
 def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
@@ -203,9 +204,9 @@ def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
     known = Classification((tensor(SUM, extent=64),), "golden")
     result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
     assert result.report.verdicts == {"ok": 1, "too-loose": 1}
-    assert [(p.finding.name, p.indices) for p in result.problems] == [("standard-vacuous", (1,))]
+    assert [(p.finding.name, list(p.indices)) for p in result.problems] == [("standard-vacuous", [1])]
     assert result.report.recommended == {"fp32": "derived"}
-    assert result.problems[0].proposals[0]["mixed_tolerance_bm"]["fp32_atol"] < 1e-10
+    assert result.problems[0].proposal(0)["mixed_tolerance_bm"]["fp32_atol"] < 1e-10
 
 
 def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from opscan.dataclass import dataclass
@@ -45,6 +45,18 @@ class Outcome:
     @cached_property
     def _class(self) -> NumericClass:
         return NumericClass(self.numeric_class)
+
+    @cached_property
+    def _other_extents(self) -> list[Callable[[Instance], int]]:
+        """Those of the steps that are neither fixed nor the outcome's own."""
+        others = [term for *_, term in self.steps if not isinstance(term, int) and term != self.extent]
+        return [terms.number(term) for term in others]
+
+    def extent_at(self, call: Instance) -> int:
+        """The extent at the sizes of `call`. Raises NoValue where it or that of a step has none."""
+        for extent in self._other_extents:
+            extent(call)
+        return self._extent(call)
 
     def at(self, call: Instance, name: str, role: str, position: int | None, sizes: Sizes) -> TensorClass:
         """The class at the sizes of `call`. Raises NoValue."""
@@ -105,18 +117,26 @@ class TensorPath:
             raise NoValue
         return sizes
 
-    def at(self, call: Instance, sizes: Sizes) -> TensorClass:
-        """The class at the sizes of `call`. Raises NoValue."""
+    def outline(self, call: Instance, sizes: Sizes) -> Outline:
+        """Which outcome it is at the sizes of `call`, and its extent. Raises NoValue."""
+        place = self.table.get(tuple([ask(call) for ask in self._questions]))
+        if place is None:
+            raise NoValue
+        return self, place, self.outcomes[place].extent_at(call), sizes
+
+    def told(self, call: Instance, place: int, sizes: Sizes) -> TensorClass:
+        """The class that an outline stands for."""
         name, position = self.name, None
         if self.place is not None:
             tensor = call.tensors[self.place]
             name = name.replace(f"@{self.place}", tensor.label)
             position = tensor.position if self.is_gradient else None
         role = "gradient" if self.is_gradient else "output"
-        place = self.table.get(tuple([ask(call) for ask in self._questions]))
-        if place is None:
-            raise NoValue
         return self.outcomes[place].at(call, name, role, position, sizes)
+
+
+Outline = tuple[TensorPath, int, int, Sizes]
+"""One compared tensor of a call in short: its path, the place of its outcome, its extent and its shape."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +167,11 @@ class Path:
 
     def at(self, call: Instance) -> tuple[TensorClass, ...] | None:
         """Every compared tensor of the call, or None where the path does not speak of its sizes."""
+        outlines = self.outline(call)
+        return None if outlines is None else told(call, outlines)
+
+    def outline(self, call: Instance) -> list[Outline] | None:
+        """As `at`, in short."""
         wanted = [tensor.requires_grad for tensor in call.tensors]
         if not self.separable and not all(wanted[place] for _, place in self._gradient_places):
             return None
@@ -156,8 +181,13 @@ class Path:
             for ask, answers in self._guards:
                 if ask(call) not in answers:
                     return None
-            found = [tensor.at(call, sizes) for tensor, sizes in zip(self._outputs, shapes, strict=True)]
-            found += [tensor.at(call, call.shapes[place]) for tensor, place in self._gradient_places if wanted[place]]
+            found = [tensor.outline(call, sizes) for tensor, sizes in zip(self._outputs, shapes, strict=True)]
+            found += [tensor.outline(call, call.shapes[at]) for tensor, at in self._gradient_places if wanted[at]]
         except NoValue:
             return None
-        return tuple(found)
+        return found
+
+
+def told(call: Instance, outlines: Sequence[Outline]) -> tuple[TensorClass, ...]:
+    """The classes of the compared tensors of a call that a path has outlined."""
+    return tuple([tensor.told(call, place, sizes) for tensor, place, _, sizes in outlines])
