@@ -12,7 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opscan.numerics.call import spatial
-from opscan.numerics.overlaps import adaptive_windows, overlap
+from opscan.numerics.overlaps import (
+    adaptive_windows,
+    copies,
+    matmul_shape,
+    overlap,
+    padded_shape,
+    padding_hits,
+    scaled_shape,
+    tapped,
+)
 from opscan.numerics.paths.signature import Instance, Sizes
 
 Term = Any
@@ -163,6 +172,33 @@ def _joined(source: Term, start: int, end: int, other: Term) -> Shape:
     return lambda call: whole(call)[start:stop] + rest(call)
 
 
+def _matmul(one: Term, other: Term) -> Shape:
+    """The shape of a matrix product."""
+    left, right = shape(one), shape(other)
+    return lambda call: _there(matmul_shape(left(call), right(call)))
+
+
+def _padded(source: Term, name: str) -> Shape:
+    """The shape with the border that attribute `name` lists, from the last axis on."""
+    whole = shape(source)
+    return lambda call: _there(padded_shape(whole(call), _tuple(call, name)))
+
+
+def _scaled(source: Term, name: str) -> Shape:
+    """The shape with its axes from the third on multiplied by attribute `name`."""
+    whole = shape(source)
+    return lambda call: _there(scaled_shape(whole(call), _tuple(call, name)))
+
+
+def _tuple(call: Instance, name: str) -> tuple[Any, ...]:
+    value = call.numbers.get(name)
+    return value if isinstance(value, tuple) else (value,) if value is not None else _fail()
+
+
+def _there(value: Any) -> Any:
+    return _fail() if value is None else value
+
+
 def _sizes(*terms: Term) -> Shape:
     """Axis by axis."""
     parts = [number(term) for term in terms]
@@ -244,6 +280,44 @@ def _times(*factors: Term) -> Number:
 def _plus(*terms: Term) -> Number:
     parts = [number(term) for term in terms]
     return lambda call: sum([part(call) for part in parts])
+
+
+def _most(*terms: Term) -> Number:
+    """The largest: of two sums, one of rounded values, only the longer counts."""
+    parts = [number(term) for term in terms]
+    return lambda call: max([part(call) for part in parts])
+
+
+def _border(source: Term, name: str, reflect: bool) -> Number:
+    """How often the most copied element appears in the border that attribute `name` lists, and inside it."""
+    whole = shape(source)
+
+    def count(call: Instance) -> int:
+        sizes, padding = whole(call), _tuple(call, name)
+        if len(padding) > 2 * len(sizes):
+            raise NoValue
+        return padding_hits(sizes, padding, reflect=reflect)
+
+    return count
+
+
+def _resampled(taps: int, name: str) -> Number:
+    """How many places of the first output can read one element of the first tensor: `taps` a place, 0 for copies.
+
+    `name`: the attribute with the scale of each axis, or "".
+    """
+
+    def count(call: Instance) -> int:
+        if not call.outputs or len(call.outputs[0]) != len(call.shapes[0]) or len(call.shapes[0]) < 3:
+            raise NoValue
+        space = list(zip(call.outputs[0][2:], call.shapes[0][2:], strict=True))
+        if taps:
+            return math.prod(tapped(given, size, taps) for given, size in space)
+        scales = _tuple(call, name) if name else (None,)
+        each = scales * len(space) if len(scales) == 1 else scales
+        return math.prod(copies(given, size, scale) for (given, size), scale in zip(space, each, strict=True))
+
+    return count
 
 
 def _windows(size: Term, kernel: Term, stride: Term, padding: Term, dilation: Term, up: bool) -> Number:
@@ -332,6 +406,9 @@ _SHAPES: dict[str, Callable[..., Shape]] = {
     "swapped": _swapped,
     "permuted": _permuted,
     "joined": _joined,
+    "matmul": _matmul,
+    "padded": _padded,
+    "scaled": _scaled,
     "sizes": _sizes,
 }
 _NUMBERS: dict[str, Callable[..., Number]] = {
@@ -344,6 +421,9 @@ _NUMBERS: dict[str, Callable[..., Number]] = {
     "per": _per,
     "times": _times,
     "plus": _plus,
+    "most": _most,
+    "border": _border,
+    "resampled": _resampled,
     "windows": _windows,
     "unwound": _unwound,
     "overlap": _overlap,

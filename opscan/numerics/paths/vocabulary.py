@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from opscan.numerics.paths import terms
@@ -19,6 +20,8 @@ Column = tuple[Any, ...]
 """The value of a term on every call, in their order."""
 _AXES = (0, 1, 2, -1, -2, -3)
 _MOST_FACTORS = 24
+_LEAST_REACHED = 4
+"""Calls in which a term must be the larger one."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,14 @@ class Word:
 
 
 class Vocabulary:
-    """Terms over the tensors, the outputs found so far, and the attributes of `calls`, which have one signature."""
+    """Terms over the tensors, the outputs found so far, and the attributes of `calls`, which have one signature.
 
-    def __init__(self, calls: Sequence[Instance]) -> None:
+    `variant`: 0 for the simple terms first; every other number is an order of its own, for a second opinion.
+    """
+
+    def __init__(self, calls: Sequence[Instance], variant: int = 0) -> None:
         self.calls = calls
+        self.variant = variant
         self.tensors = len(calls[0].shapes)
         names = sorted(calls[0].numbers)
         self.whole = [name for name in names if all(_is_whole(call.numbers[name]) for call in calls)]
@@ -77,12 +84,24 @@ class Vocabulary:
         for name in self.whole:
             candidates += self._attribute(name)
         candidates += [["rank", word.term] for word in shapes]
+        candidates += [
+            ["border", ["tensor", 0], name, reflect]
+            for name in self.whole
+            if "pad" in name
+            for reflect in (False, True)
+        ]
+        if (scales := [name for name in self.numeric if "scale" in name]) or "size" in self.numeric:
+            candidates += [["resampled", 0, name] for name in scales or ("",)]
+            candidates += [["resampled", taps, ""] for taps in (2, 4)]
         ranks = (1, 2, 3)
         if "kernel_size" in self.whole:
             candidates += [["overlap", rank] for rank in ranks]
         elif "output_size" in self.numeric or "output_size" in self.calls[0].numbers:
             candidates += [["adaptive", rank, which] for rank in ranks for which in (0, 1)]
-        return self._words(terms.number, candidates)
+        words = self._words(terms.number, candidates)
+        if self.variant:
+            Random(self.variant).shuffle(words)
+        return words
 
     def _attribute(self, name: str) -> Iterator[Term]:
         lengths = [len(value) for call in self.calls if isinstance(value := call.numbers[name], tuple)]
@@ -105,7 +124,42 @@ class Vocabulary:
                 term = self._fit_simple([v * f for v, f in zip(target, factors, strict=True)], places)
                 if term is not None and not isinstance(term, int):
                     return ["per", term, ["value", name]]
-        return self._fit_triple(target, places)
+        return self._fit_triple(target, places) or self._fit_most(target, places)
+
+    def _fit_most(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        """The larger of two terms, each of which is it for several of the calls."""
+        below: list[tuple[Term, frozenset[int]]] = []
+        for term, column in self._bounds(places):
+            if all(value <= wanted for value, wanted in zip(column, target, strict=True)):
+                reached = frozenset(
+                    n for n, (value, wanted) in enumerate(zip(column, target, strict=True)) if value == wanted
+                )
+                distinct = len({target[n] for n in reached})
+                if len(reached) >= _LEAST_REACHED and distinct >= (1 if isinstance(term, int) else 2):
+                    below.append((term, reached))
+        for (one, first), (other, second) in itertools.combinations(below, 2):
+            if len(first | second) == len(target):
+                return ["most", one, other]
+        return None
+
+    def _bounds(self, places: Sequence[int]) -> Iterator[tuple[Term, list[int]]]:
+        """Simple terms with their values at `places`."""
+        yield from ((count, [count] * len(places)) for count in (2, 3))
+        live = [word for word in self.numbers if all(word.column[place] is not None for place in places)]
+        columns = [(word.term, [word.column[place] for place in places]) for word in live[:_MOST_FACTORS]]
+        yield from columns
+        for (one, first), (other, second) in itertools.permutations(columns, 2):
+            share = [terms.share(a, b) for a, b in zip(first, second, strict=True)]
+            yield ["per", one, other], share
+            if one == ["numel", ["tensor", 0]]:
+                for name, column in columns:
+                    if name[0] in ("value", "size"):
+                        yield (
+                            ["per", ["per", one, other], name],
+                            [terms.share(a, b) for a, b in zip(share, column, strict=True)],
+                        )
+        for (one, first), (other, second) in itertools.combinations_with_replacement(columns, 2):
+            yield ["times", one, other], [a * b for a, b in zip(first, second, strict=True)]
 
     def _fit_simple(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
         if len(set(target)) == 1:
@@ -165,6 +219,10 @@ class Vocabulary:
         for word, keep in itertools.product(self.shapes, (False, True)):
             yield from (["without", word.term, name, keep] for name in (*self.whole, ""))
         yield from (["listed", name] for name in self.whole)
+        pairs = itertools.permutations(range(min(self.tensors, 4)), 2)
+        yield from (["matmul", ["tensor", one], ["tensor", other]] for one, other in pairs)
+        yield from (["padded", ["tensor", 0], name] for name in self.whole if self.tensors)
+        yield from (["scaled", ["tensor", 0], name] for name in self.numeric if "scale" in name and self.tensors)
         yield from (["permuted", word.term, name] for word in self.shapes for name in self.whole)
         if self.tensors > 1:
             tensors = [["tensor", place] for place in range(self.tensors)]
