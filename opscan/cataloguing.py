@@ -42,7 +42,7 @@ def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: f
     from opscan.numerics.paths.building import build as build_paths
 
     with _Bar("deriving") as bar:
-        folders, cases = _starts(folders)
+        folders, cases = starts(folders)
         built = build_paths(only, folders, jobs=jobs, seconds=seconds, progress=bar.step, cases=cases)
     click.echo(
         f"{built.with_paths} of {built.subjects} operators have {built.paths} paths, from {built.traces} traces; "
@@ -60,7 +60,7 @@ def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int
     from opscan.numerics.paths.building import prune as prune_paths
 
     with _Bar("checking") as bar:
-        folders, cases = _starts(folders)
+        folders, cases = starts(folders)
         checks = check_paths(only, folders, jobs=jobs, calls=calls, seed=seed, progress=bar.step, cases=cases)
     total = checks.told + checks.silent + sum(map(len, checks.wrong.values()))
     click.echo(
@@ -77,8 +77,8 @@ def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int
     return int(bool(checks.wrong))
 
 
-def _starts(paths: Sequence[Path]) -> tuple[list[Path], list[Case]]:
-    """The folders and specs among `paths`, and the calls that text files list.
+def starts(paths: Sequence[Path]) -> tuple[list[Path], list[Case]]:
+    """The folders and specs among `paths`, and the calls that `.txt` files list.
 
     A line of these is `NAME | INPUT INPUT ...`, the inputs as `opscan explain` takes them; what follows another bar,
     and lines that start with #, are not read. Raises UsageError naming the line.
@@ -88,7 +88,11 @@ def _starts(paths: Sequence[Path]) -> tuple[list[Path], list[Case]]:
         if path.suffix != ".txt":
             folders.append(path)
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise click.UsageError(f"{path}: it cannot be read as text: {problem}") from problem
+        for number, line in enumerate(lines, 1):
             if line.strip() and not line.startswith("#"):
                 name, _, rest = line.partition("|")
                 try:

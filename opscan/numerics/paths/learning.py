@@ -16,7 +16,7 @@ from opscan.numerics.paths import asking, terms
 from opscan.numerics.paths.path import Outcome, TensorPath
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Term
-from opscan.numerics.paths.vocabulary import Vocabulary
+from opscan.numerics.paths.vocabulary import Column, Vocabulary
 
 LEAST_SUPPORT = 2
 """So many calls must have given the same answers before they are trusted."""
@@ -39,18 +39,19 @@ class Row:
     tensors: Mapping[str, TensorClass]
 
 
-def learn(rows: Sequence[Row], variant: int = 0) -> tuple[TensorPath, ...]:
+def learn(rows: Sequence[Row], variant: int = 0, memo: dict[str, Column] | None = None) -> tuple[TensorPath, ...]:
     """A path for every compared tensor of `rows`, which have one signature. Raises NotGeneral.
 
     `variant`: 0 for the simplest that agrees with all rows; other numbers give others that agree with them too. Where
-    these say something else of a call, the rows do not decide it yet.
+    these say something else of a call, the rows do not decide it yet. `memo`: what terms are worth on these very rows,
+    kept for the next variant.
     """
     names = tuple(rows[0].tensors)
     if any(tuple(row.tensors) != names for row in rows):
         raise NotGeneral("the compared tensors are not always the same")
     for row in rows:
         row.call.outputs.clear()
-    vocabulary = Vocabulary([row.call for row in rows], variant)
+    vocabulary = Vocabulary([row.call for row in rows], variant, memo)
     shapes: dict[str, Term | None] = {}
     for name in names:
         if not name.startswith("grad:"):
@@ -236,34 +237,38 @@ class _Questions:
 
     def __iter__(self) -> Iterator[tuple[Term, Answers]]:
         yield from self._known
-        for term, answers in self._source:
+        for term, columns in self._source:
+            answers = self._answers(term, columns)
             if len(set(answers)) > 1:
                 self._known.append((term, answers))
                 yield term, answers
 
-    def _asked(self, term: Term) -> tuple[Term, Answers]:
-        compiled = asking.question(term)
-        return term, tuple([_safe(compiled, call) for call in self._calls])
+    def _answers(self, term: Term, columns: tuple[Column, ...]) -> Answers:
+        """From what is known of the parts of the question where that is given, else asked anew."""
+        if not columns:
+            compiled = asking.question(term)
+            return tuple([_safe(compiled, call) for call in self._calls])
+        if len(columns) == 1:
+            return tuple([None if count is None else asking.bucket(count) for count in columns[0]])
+        tell = _TELLING[term[0]]
+        return tuple([None if a is None or b is None else tell(a, b) for a, b in zip(*columns, strict=True)])
 
-    def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, Answers]]:
-        yield from map(self._asked, extents)
-        yield from (self._asked(["kind", name]) for name in words.numeric)
-        yield from map(self._asked, _splits(words))
-        for word in words.numbers:
-            yield word.term, tuple([None if count is None else asking.bucket(count) for count in word.column])
-        yield from (self._asked(["power", term]) for term in (*extents, *_counts(words)))
+    def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, tuple[Column, ...]]]:
+        """Questions, with the columns of the words they are about where these suffice to answer them."""
+        yield from ((term, ()) for term in extents)
+        yield from ((["kind", name], ()) for name in words.numeric)
+        yield from ((term, ()) for term in _splits(words))
+        yield from ((word.term, (word.column,)) for word in words.numbers)
+        yield from ((["power", term], ()) for term in (*extents, *_counts(words)))
         for one, other in itertools.combinations(words.shapes, 2):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["same", one.term, other.term], tuple([_told(a, b, _same) for a, b in pairs])
+            yield ["same", one.term, other.term], (one.column, other.column)
         sized = [word for word in words.numbers if word.term[0] in ("numel", "along")]
         for one, other in itertools.permutations(sized, 2):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["per", one.term, other.term], tuple([_told(a, b, _share) for a, b in pairs])
+            yield ["per", one.term, other.term], (one.column, other.column)
         ranked = [word for word in words.numbers if word.term[0] == "rank"]
         near = [word for word in words.numbers if word.term[0] in ("size", "value", "item", "numel")][:24]
         for one, other in (*itertools.combinations(ranked, 2), *itertools.combinations(near, 2)):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["more", one.term, other.term], tuple([_told(a, b, asking.compare) for a, b in pairs])
+            yield ["more", one.term, other.term], (one.column, other.column)
 
 
 def _counts(words: Vocabulary) -> Iterator[Term]:
@@ -281,16 +286,15 @@ def _extents(outcomes: Sequence[Outcome]) -> list[Term]:
     return [term for place, term in enumerate(found) if not isinstance(term, int) and term not in found[:place]]
 
 
-def _told(one: Any, other: Any, answer: Callable[[Any, Any], str]) -> str | None:
-    return None if one is None or other is None else answer(one, other)
-
-
 def _same(one: Any, other: Any) -> str:
     return "yes" if one == other else "no"
 
 
 def _share(above: int, below: int) -> str:
     return asking.bucket(terms.share(above, below))
+
+
+_TELLING: dict[str, Callable[[Any, Any], str]] = {"same": _same, "per": _share, "more": asking.compare}
 
 
 def _questions(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> list[Term] | None:

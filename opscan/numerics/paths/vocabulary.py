@@ -20,8 +20,11 @@ Column = tuple[Any, ...]
 """The value of a term on every call, in their order."""
 _AXES = (0, 1, 2, -1, -2, -3)
 _MOST_FACTORS = 24
+_OF_OUTPUTS = frozenset({"overlap", "adaptive", "resampled"})
+"""Terms whose value changes once the outputs are known."""
 _LEAST_REACHED = 4
 """Calls in which a term must be the larger one."""
+_MOST_BOUNDS = 40
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,10 @@ class Vocabulary:
     `variant`: 0 for the simple terms first; every other number is an order of its own, for a second opinion.
     """
 
-    def __init__(self, calls: Sequence[Instance], variant: int = 0) -> None:
+    def __init__(self, calls: Sequence[Instance], variant: int = 0, memo: dict[str, Column] | None = None) -> None:
         self.calls = calls
         self.variant = variant
+        self._memo: dict[str, Column] = {} if memo is None else memo
         self.tensors = len(calls[0].shapes)
         names = sorted(calls[0].numbers)
         self.whole = [name for name in names if all(_is_whole(call.numbers[name]) for call in calls)]
@@ -68,12 +72,26 @@ class Vocabulary:
 
     def _words(self, compile_: Any, candidates: Any) -> list[Word]:
         words, seen = [], set()
+        if self.variant:
+            # of terms that are the same on all calls the first is kept: here another one
+            candidates = list(candidates)
+            Random(self.variant).shuffle(candidates)
         for term in candidates:
-            column = tuple(_value(compile_(term), call) for call in self.calls)
+            column = self._column(compile_, term)
             if column not in seen and any(value is not None for value in column):
                 seen.add(column)
                 words.append(Word(term, column))
         return words
+
+    def _column(self, compile_: Any, term: Term) -> Column:
+        key = repr(term)
+        column = self._memo.get(key)
+        if column is None:
+            compiled = compile_(term)
+            column = tuple([_value(compiled, call) for call in self.calls])
+            if term[0] not in _OF_OUTPUTS:
+                self._memo[key] = column
+        return column
 
     def _numbers(self, shapes: Sequence[Word]) -> list[Word]:
         """Sizes and products of sizes, in the order of how often operators depend on them."""
@@ -98,10 +116,7 @@ class Vocabulary:
             candidates += [["overlap", rank] for rank in ranks]
         elif "output_size" in self.numeric or "output_size" in self.calls[0].numbers:
             candidates += [["adaptive", rank, which] for rank in ranks for which in (0, 1)]
-        words = self._words(terms.number, candidates)
-        if self.variant:
-            Random(self.variant).shuffle(words)
-        return words
+        return self._words(terms.number, candidates)
 
     def _attribute(self, name: str) -> Iterator[Term]:
         lengths = [len(value) for call in self.calls if isinstance(value := call.numbers[name], tuple)]
@@ -128,18 +143,17 @@ class Vocabulary:
 
     def _fit_most(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
         """The larger of two terms, each of which is it for several of the calls."""
-        below: list[tuple[Term, frozenset[int]]] = []
+        below: dict[frozenset[int], Term] = {}
         for term, column in self._bounds(places):
             if all(value <= wanted for value, wanted in zip(column, target, strict=True)):
-                reached = frozenset(
-                    n for n, (value, wanted) in enumerate(zip(column, target, strict=True)) if value == wanted
-                )
-                distinct = len({target[n] for n in reached})
+                reached = frozenset(place for place, wanted in enumerate(target) if column[place] == wanted)
+                distinct = len({target[place] for place in reached})
                 if len(reached) >= _LEAST_REACHED and distinct >= (1 if isinstance(term, int) else 2):
-                    below.append((term, reached))
-        for (one, first), (other, second) in itertools.combinations(below, 2):
-            if len(first | second) == len(target):
-                return ["most", one, other]
+                    below.setdefault(reached, term)
+        likely = sorted(below, key=len, reverse=True)[:_MOST_BOUNDS]
+        for one, other in itertools.combinations(likely, 2):
+            if len(one | other) == len(target):
+                return ["most", below[one], below[other]]
         return None
 
     def _bounds(self, places: Sequence[int]) -> Iterator[tuple[Term, list[int]]]:
@@ -221,8 +235,11 @@ class Vocabulary:
         yield from (["listed", name] for name in self.whole)
         pairs = itertools.permutations(range(min(self.tensors, 4)), 2)
         yield from (["matmul", ["tensor", one], ["tensor", other]] for one, other in pairs)
-        yield from (["padded", ["tensor", 0], name] for name in self.whole if self.tensors)
-        yield from (["scaled", ["tensor", 0], name] for name in self.numeric if "scale" in name and self.tensors)
+        sources = [["tensor", place] for place in range(min(self.tensors, 4))]
+        others = [*sources, *(["listed", name] for name in self.whole)]
+        yield from (["collapsed", source, other] for source in sources for other in others if source != other)
+        yield from (["padded", source, name] for source in sources for name in self.whole)
+        yield from (["scaled", source, name] for source in sources for name in self.numeric if "scale" in name)
         yield from (["permuted", word.term, name] for word in self.shapes for name in self.whole)
         if self.tensors > 1:
             tensors = [["tensor", place] for place in range(self.tensors)]

@@ -28,9 +28,10 @@ from opscan.numerics.names import Entry
 from opscan.numerics.operators import Operator
 from opscan.numerics.paths import sampling, seeds
 from opscan.numerics.paths.checking import check
-from opscan.numerics.paths.deriving import Traces, derive, holds_as
+from opscan.numerics.paths.deriving import derive, holds_as
 from opscan.numerics.paths.shipping import dump, find
 from opscan.numerics.paths.subjects import Subject, operator_of
+from opscan.numerics.paths.tracing import Traces
 
 _ALIAS_CALLS = 10
 _KIND_CALLS = 6
@@ -100,7 +101,7 @@ def _calls(name: str, operator: Operator, more: Sequence[Binding]) -> list[Bindi
         if described:
             known = [seeds.filled(call, described.parameters) for call in known]
         found += known
-    return [*found, *_other_kinds(found, operator)]
+    return found if name.startswith("entry:") else [*found, *_other_kinds(found, operator)]
 
 
 def _described(name: str) -> Entry | None:
