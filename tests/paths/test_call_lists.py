@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -33,3 +34,15 @@ def test_a_list_that_is_no_text_is_refused(tmp_path: Path) -> None:
     listed.write_bytes(b"aclnnRelu | self=fp16[3]\n\xff\xfe")
     with pytest.raises(click.UsageError, match=r"calls\.txt: "):
         starts([listed])
+
+
+def test_numbers_of_another_kind_are_started_from_too() -> None:
+    pytest.importorskip("torch")
+    from opscan.numerics.binding import Binding
+    from opscan.numerics.paths.seeds import of_other_kinds
+
+    call = Binding((2,), {"p": math.inf, "eps": 0.25, "flag": True})
+    assert [(other.args, dict(other.kwargs)) for other in of_other_kinds(call)] == [
+        ((2.75,), {"p": math.inf, "eps": 0.25, "flag": True}),
+        ((2,), {"p": math.inf, "eps": 0, "flag": True}),
+    ]

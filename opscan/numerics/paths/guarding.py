@@ -118,6 +118,7 @@ def _number_candidates(name: str, calls: Sequence[Instance], tensors: Sequence[T
         return
     yield from axis_of
     for tensor in tensors:
+        yield ["meeting", tensor, ["listed", name]]
         for axis in _AXES:
             yield ["more", ["size", tensor, axis], ["item", name, -1]]
         yield ["more", ["numel", tensor], ["numel", ["listed", name]]]

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -105,12 +106,17 @@ def of_other_kinds(binding: Binding) -> Iterator[Binding]:
         for place, number in itertools.product(tensors, (2, 0.75)):
             yield _with_argument(binding, place, number)
     for place, value in enumerate(binding.args):
-        if type(value) in (int, float):
-            yield _with_argument(binding, place, value + 0.75 if type(value) is int else round(value))
+        if (other := _of_other_kind(value)) is not None:
+            yield _with_argument(binding, place, other)
     for name, value in binding.kwargs.items():
-        if type(value) in (int, float):
-            other = value + 0.75 if type(value) is int else round(value)
+        if (other := _of_other_kind(value)) is not None:
             yield Binding(binding.args, {**binding.kwargs, name: other})
+
+
+def _of_other_kind(value: Any) -> int | float | None:
+    if type(value) is int:
+        return value + 0.75
+    return round(value) if type(value) is float and math.isfinite(value) else None
 
 
 def _with_argument(binding: Binding, place: int, value: Any) -> Binding:

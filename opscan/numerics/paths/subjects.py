@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.model import Case
 from opscan.numerics import names as described_names
-from opscan.numerics.binding import Binding, Unbindable, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind
 from opscan.numerics.described import bind_described
 from opscan.numerics.foretelling import path_name, subject_name
 from opscan.numerics.names import Entry, basis_of
@@ -31,10 +31,12 @@ from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.paths import seeds
 from opscan.numerics.paths.sampling import as_derived, with_all_gradients, without_gradients
 from opscan.numerics.paths.seeds import NotPlain, described_call, filled
+from opscan.numerics.signatures import Parameter
 
 _PER_OVERLOAD = 40
 _PER_ENTRY = 4
 _PER_FILE = 60
+_PLAIN = {"int": 1, "float": 1.375, "scalar": 1.375, "bool": False, "str": "none"}
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,37 @@ def _all_subjects(folders: Sequence[Path], cases: Sequence[Case], *, harvest: bo
             kept = [*from_specs.get(name, ()), *kept]
             found.append(Subject(name, (packet,) if packet not in taken else (), tuple(kept)))
             taken.add(packet)
+    for entry in _formulas():
+        from_specs.setdefault(path_name(entry), [_plain_call(entry)])
     found += [Subject(name, (), tuple(calls)) for name, calls in sorted(from_specs.items()) if name not in taken]
     return sorted(found, key=lambda subject: (not subject.calls or "aten" in subject.name, subject.name.endswith("_")))
+
+
+def _formulas() -> Iterator[Entry]:
+    """The entries of `catalog/operators/` that are described by a formula, each once."""
+    for place in described_names.places():
+        with contextlib.suppress(described_names.MalformedEntry):
+            entry = described_names.load(place)
+            if entry.formula and entry.place == place:
+                yield entry
+
+
+def _plain_call(entry: Entry) -> Binding:
+    """A call with every tensor that is needed, all of one shape, for an entry that no spec calls."""
+    places = itertools.count()
+
+    def value(parameter: Parameter) -> Any:
+        if not parameter.required:
+            return parameter.absent
+        if parameter.kind == "tensor":
+            dtype = (entry.cast or {}).get(parameter.name, "float32")
+            given: Any = TensorArgument(dtype, (4, 6), False, parameter.name, next(places))
+        else:
+            given = _PLAIN.get(parameter.kind)
+        return [given, given] if parameter.many else given
+
+    values = {parameter.name: value(parameter) for parameter in entry.parameters}
+    return filled(Binding((), values), entry.parameters)
 
 
 def _wanted_overloads() -> dict[str, Entry]:

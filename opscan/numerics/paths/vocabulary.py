@@ -237,7 +237,8 @@ class Vocabulary:
         yield from (["matmul", ["tensor", one], ["tensor", other]] for one, other in pairs)
         sources = [["tensor", place] for place in range(min(self.tensors, 4))]
         others = [*sources, *(["listed", name] for name in self.whole)]
-        yield from (["collapsed", source, other] for source in sources for other in others if source != other)
+        wholes = [word.term for word in self.shapes]
+        yield from (["collapsed", whole, other] for whole in wholes for other in others if whole != other)
         yield from (["padded", source, name] for source in sources for name in self.whole)
         yield from (["scaled", source, name] for source in sources for name in self.numeric if "scale" in name)
         yield from (["permuted", word.term, name] for word in self.shapes for name in self.whole)
