@@ -200,10 +200,12 @@ def _assemble(results: Sequence[dict[str, Any]], target: Path, *, whole: bool) -
             write_json(target / f"{file}.json", result["paths"])
         names[result["name"]] = _indexed(result["entry"], file)
     for result in results:
+        file = result["name"].replace(":", ".")
         for known, entry in result.get("aliases", {}).items():
             # what is derived under its own name says more than an alias
-            if known not in names or ("file" not in names[known] and entry["as"] is not None):
-                names[known] = _indexed(entry, result["name"].replace(":", "."))
+            before = names.get(known, {}).get("file")
+            if known not in names or before == file or (before is None and entry["as"] is not None):
+                names[known] = _indexed(entry, file)
     write_json(index_path, {"torch": _torch_version(), "names": names, "schemas": _schemas()})
     with_paths = [result for result in results if result.get("paths")]
     return Built(
