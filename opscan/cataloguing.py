@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from opscan.explaining import BadInput, case_of
+from opscan.model import Case
 from opscan.numerics.paths.shipping import find, index, load
 from opscan.numerics.paths.wording import describe_paths
 
@@ -40,7 +42,8 @@ def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: f
     from opscan.numerics.paths.building import build as build_paths
 
     with _Bar("deriving") as bar:
-        built = build_paths(only, folders, jobs=jobs, seconds=seconds, progress=bar.step)
+        folders, cases = starts(folders)
+        built = build_paths(only, folders, jobs=jobs, seconds=seconds, progress=bar.step, cases=cases)
     click.echo(
         f"{built.with_paths} of {built.subjects} operators have {built.paths} paths, from {built.traces} traces; "
         f"{built.names} names resolve to one"
@@ -57,7 +60,8 @@ def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int
     from opscan.numerics.paths.building import prune as prune_paths
 
     with _Bar("checking") as bar:
-        checks = check_paths(only, folders, jobs=jobs, calls=calls, seed=seed, progress=bar.step)
+        folders, cases = starts(folders)
+        checks = check_paths(only, folders, jobs=jobs, calls=calls, seed=seed, progress=bar.step, cases=cases)
     total = checks.told + checks.silent + sum(map(len, checks.wrong.values()))
     click.echo(
         f"{checks.names} names, {total} fresh calls: {checks.told} told as traced, {checks.silent} left to a trace, "
@@ -71,6 +75,31 @@ def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int
     if prune and checks.wrong:
         click.echo(f"{prune_paths(checks)} forms are taken out: their calls are traced from now on")
     return int(bool(checks.wrong))
+
+
+def starts(paths: Sequence[Path]) -> tuple[list[Path], list[Case]]:
+    """The folders and specs among `paths`, and the calls that `.txt` files list.
+
+    A line of these is `NAME | INPUT INPUT ...`, the inputs as `opscan explain` takes them; what follows another bar,
+    and lines that start with #, are not read. Raises UsageError naming the line.
+    """
+    folders, cases = [], []
+    for path in paths:
+        if path.suffix != ".txt":
+            folders.append(path)
+            continue
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise click.UsageError(f"{path}: it cannot be read as text: {problem}") from problem
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.startswith("#"):
+                name, _, rest = line.partition("|")
+                try:
+                    cases.append(case_of(name.strip(), rest.partition("|")[0].split(), backward=False))
+                except BadInput as problem:
+                    raise click.UsageError(f"{path}:{number}: {problem}") from problem
+    return folders, cases
 
 
 class _Bar:

@@ -250,7 +250,7 @@ def catalog_show(name: str) -> int:
 _only = click.argument("names", nargs=-1)
 _from = click.option(
     "--from", "folders", multiple=True, type=click.Path(path_type=Path, exists=True),
-    help="Specs and cases whose calls are derived too.",
+    help="Specs and cases whose calls are derived too, or a .txt with a call on each line.",
 )  # fmt: skip
 _jobs = click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Processes at once.")
 

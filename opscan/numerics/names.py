@@ -120,6 +120,11 @@ def is_npu_name(name: str) -> bool:
     return name.startswith(("torch_npu.", "torch.ops.npu.", "npu_", "aclnn"))
 
 
+def is_differentiated(name: str) -> bool:
+    """Whether a described operator is called from PyTorch, where gradients can be asked for."""
+    return name.startswith(("torch", "npu_"))
+
+
 def find(name: str) -> Place | None:
     """Where the entry of an aclnn, torch_npu or module name stands; versions differ in parameters, not in numerics."""
     if name.startswith("tf."):

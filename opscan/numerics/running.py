@@ -181,6 +181,9 @@ def _outputs(
         return [(f"output:0({label})", everything[mutated])]
     if operator.in_place and described:
         changed = list(zip(_tensors(described[:1], TensorArgument), _tensors(everything[:1]), strict=True))
+        if "resize" not in operator.name and any(t.numel() > math.prod(given.shape) for given, t in changed):
+            # fake tensors grow where real ones refuse
+            raise Refused("what is written in place has more elements than the tensor")
         return [(f"output:{position}({given.label})", tensor) for position, (given, tensor) in enumerate(changed)]
     return [(f"output:{position}", tensor) for position, tensor in enumerate(_tensors(result))]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from opscan.model import NumericClass, Step, TensorClass
-from opscan.numerics.binding import TensorArgument
+from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.paths.guarding import guards, sharpened
 from opscan.numerics.paths.learning import NotGeneral, Row, learn
 from opscan.numerics.paths.path import Path
-from opscan.numerics.paths.signature import Instance
+from opscan.numerics.paths.signature import Instance, read_call
 from opscan.numerics.paths.terms import NoValue, common_shape
 
 
@@ -89,6 +90,63 @@ def test_calls_that_no_term_explains_are_not_general() -> None:
         )
     with pytest.raises(NotGeneral):
         learn(odd)
+
+
+def counted(extents: dict[tuple[int, ...], int]) -> list[Row]:
+    """Calls of one tensor whose output adds up so many."""
+    found = []
+    for shape, extent in extents.items():
+        kind = NumericClass.ACCUMULATED if extent > 1 else NumericClass.SELECT_ONLY
+        cause = "reduction" if extent > 1 else None
+        said = TensorClass("output:0", "output", "fp32", shape, kind, None, False, cause, (), extent, extent > 1)
+        found += [Row(call(shape), {"output:0": said})] * 2
+    return found
+
+
+def test_a_few_calls_with_one_extent_do_not_make_it_a_constant() -> None:
+    seen = {(n,): 1 for n in range(1, 9)} | {(n, 3): 6 for n in range(1, 5)}
+    found = path(counted(seen))
+    assert found.at(call((5, 3))) is None
+    assert found.at(call((5,))) is not None
+    many = {(n,): 1 for n in range(1, 9)} | {(n, 3): 6 for n in range(1, 9)}
+    assert path(counted(many)).at(call((9, 3))) is not None
+
+
+def test_an_operator_may_have_one_law_for_each_rank() -> None:
+    seen = {(n, m): m for n in range(1, 5) for m in range(3, 8)} | {
+        (k, n, m): m + 1 for k in range(1, 4) for n in range(2, 4) for m in range(3, 8)
+    }
+    found = path(counted(seen))
+    extents = [tensor.extent for at in (call((3, 31)), call((3, 2, 31))) for tensor in found.at(at) or ()]
+    assert extents == [31, 32]
+
+
+def test_the_larger_of_two_sums_is_found() -> None:
+    seen = {(n, m): max(n, m, 2) for n in range(2, 9) for m in range(2, 9)}
+    assert [tensor.extent for tensor in path(counted(seen)).at(call((12, 4))) or ()] == [12]
+
+
+def test_what_the_rows_do_not_decide_is_said_differently_by_another_variant() -> None:
+    """Squares: whether the extent is the first size or the second is open."""
+    square = counted({(n, n): n for n in range(3, 12)})
+    said = {(Path("", (), (), learn(square, variant)).at(call((20, 30))) or ())[0].extent for variant in range(12)}
+    assert len(said) > 1
+
+
+def test_a_path_without_gradients_says_nothing_of_a_call_that_wants_some() -> None:
+    found = replace(path(counted({(n,): 1 for n in range(1, 9)})), only_forward=True)
+    wanted = call((3,))
+    assert found.at(wanted) is None
+    plain = Instance(wanted.shapes, {}, tuple(replace(tensor, requires_grad=False) for tensor in wanted.tensors))
+    assert found.at(plain) is not None
+
+
+def test_a_tensor_without_elements_is_another_form() -> None:
+    def form(shape: tuple[int, ...]) -> str:
+        return read_call(Binding((TensorArgument("float32", shape, True, "x", 0),), {}), ["x"])[0].form
+
+    assert form((2, 3)) == form(())
+    assert form((2, 0)) != form((2, 3))
 
 
 def test_refused_calls_sharpen_the_guards() -> None:

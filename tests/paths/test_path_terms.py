@@ -44,6 +44,15 @@ NUMBERS = [
     (["unwound", 5, 3, 2, 1, 1, 0], call(), 9),
     (["overlap", 2], call((1, 1, 8, 8), outputs=[(1, 1, 6, 6)], kernel_size=3, stride=1), 9),
     (["overlap", 2], call((1, 1, 8, 8), outputs=[(1, 1, 2, 2)], kernel_size=3), 1),
+    (["most", ["value", "k"], 2], call(k=1), 2),
+    (["most", ["value", "k"], 2], call(k=5), 5),
+    (["border", A, "pad", True], call((1, 8), pad=(3, 2)), 2),
+    (["border", A, "pad", True], call((1, 3), pad=(2, 2)), 3),
+    (["border", A, "pad", False], call((1, 8), pad=(3, 2)), 4),
+    (["border", A, "pad", False], call((4, 8), pad=(3, 2, 0, 4)), 20),
+    (["resampled", 0, ""], call((1, 1, 4, 4), outputs=[(1, 1, 8, 12)]), 6),
+    (["resampled", 0, "scale"], call((1, 1, 4), outputs=[(1, 1, 10)], scale=2.5), 3),
+    (["resampled", 2, ""], call((1, 1, 4), outputs=[(1, 1, 8)]), 5),
 ]
 SHAPES = [
     (["broadcast"], call((4, 1), (1, 8)), (4, 8)),
@@ -58,6 +67,15 @@ SHAPES = [
     (["permuted", A, "dims"], call((2, 3, 4), dims=(2, 0, -2)), (4, 2, 3)),
     (["listed", "size"], call(size=(2, 3)), (2, 3)),
     (["sizes", ["size", A, 0], 7], call((2, 3)), (2, 7)),
+    (["matmul", A, B], call((5, 1, 2, 3), (4, 3, 7)), (5, 4, 2, 7)),
+    (["matmul", A, B], call((3,), (4, 3, 7)), (4, 7)),
+    (["matmul", A, B], call((2, 3), (3,)), (2,)),
+    (["matmul", A, B], call((3,), (3,)), ()),
+    (["padded", A, "pad"], call((2, 3, 4), pad=(1, 2, 0, 5)), (2, 8, 7)),
+    (["scaled", A, "scale"], call((2, 3, 4, 5), scale=1.5), (2, 3, 6, 7)),
+    (["scaled", A, "scale"], call((2, 3, 4, 5), scale=(2, 3)), (2, 3, 8, 15)),
+    (["collapsed", A, B], call((2, 3, 4), (3, 4)), (2, 1, 1)),
+    (["collapsed", A, ["listed", "shape"]], call((2, 3, 4), shape=(4,)), (2, 3, 1)),
 ]
 QUESTIONS = [
     (["numel", A], call((2, 3)), "n"),
@@ -88,6 +106,12 @@ SENSELESS = [
     (terms.shape, ["broadcast"], call((3,), (4,))),
     (terms.shape, ["output", 0], call((3,))),
     (terms.shape, ["inserted", A, "dim", 1], call((3,), dim=3)),
+    (terms.shape, ["matmul", A, B], call((2, 3), (4, 5))),
+    (terms.shape, ["matmul", A, B], call((2, 2, 3), (4, 3, 5))),
+    (terms.shape, ["matmul", A, B], call((), (3,))),
+    (terms.shape, ["padded", A, "pad"], call((3,), pad=(1, 1, 1, 1))),
+    (terms.shape, ["scaled", A, "scale"], call((3,), scale=2.0)),
+    (terms.number, ["border", A, "pad", True], call((3,), pad=(1, 1, 1, 1))),
 ]
 
 

@@ -23,7 +23,7 @@ pytest.importorskip("torch")
 from opscan.numerics.classify import describe
 from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.paths.checking import Checked, check
-from opscan.numerics.paths.deriving import Traces
+from opscan.numerics.paths.tracing import Traces
 from opscan.numerics.paths.worker import _calls as calls_of
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from opscan.data import data_path
+from opscan.model import Case
 from opscan.numerics.paths.crew import Crew
 from opscan.numerics.paths.shipping import find, write_json
 from opscan.numerics.store import salt
@@ -54,14 +55,22 @@ def paths_folder() -> Path:
     return data_path("catalog", "paths")
 
 
-def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: float, progress: Progress) -> Built:
+def build(
+    only: Sequence[str],
+    folders: Sequence[Path],
+    *,
+    jobs: int,
+    seconds: float,
+    progress: Progress,
+    cases: Sequence[Case] = (),
+) -> Built:
     """Derive the subjects whose name contains one of `only` (all where it is empty) and write `catalog/paths/`.
 
-    `folders`: specs and cases that give more calls to start from; `seconds`: for one subject. Raises ImportError
-    without torch.
+    `folders`, `cases`: specs and cases that give more calls to start from; `seconds`: for one subject. Raises
+    ImportError without torch.
     """
     work = _work_folder()
-    subjects = _subjects(work, only, folders)
+    subjects = _subjects(work, only, folders, cases)
     left = [number for number, subject in enumerate(subjects) if not _result_file(work, subject.name).exists()]
     done = len(subjects) - len(left)
     crew = Crew(_listing(work, only), jobs, 3 * seconds + _GRACE)
@@ -81,11 +90,18 @@ def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: f
 
 
 def check(
-    only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int, seed: int, progress: Progress
+    only: Sequence[str],
+    folders: Sequence[Path],
+    *,
+    jobs: int,
+    calls: int,
+    seed: int,
+    progress: Progress,
+    cases: Sequence[Case] = (),
 ) -> Checks:
     """Hold the paths that ship against fresh traces, `calls` of each subject. Raises ImportError without torch."""
     work = _work_folder()
-    subjects = _subjects(work, only, folders)
+    subjects = _subjects(work, only, folders, cases)
     names = told = silent = leaks = refused = 0
     wrong: dict[str, list[tuple[str, str]]] = {}
     failures: dict[str, str] = {}
@@ -153,14 +169,14 @@ def _listing(work: Path, only: Sequence[str]) -> Path:
     return work / f"subjects{part}.pickle"
 
 
-def _subjects(work: Path, only: Sequence[str], folders: Sequence[Path]) -> list[Any]:
+def _subjects(work: Path, only: Sequence[str], folders: Sequence[Path], cases: Sequence[Case]) -> list[Any]:
     """What there is to derive; found once, for it takes a run over the whole database."""
     kept = _listing(work, only)
     if not kept.exists():
         from opscan.numerics.paths.subjects import subjects
 
         partial = kept.with_suffix(".partial")
-        partial.write_bytes(pickle.dumps(subjects(only, folders)))
+        partial.write_bytes(pickle.dumps(subjects(only, folders, cases)))
         partial.rename(kept)
     loaded: list[Any] = pickle.loads(kept.read_bytes())
     return loaded
@@ -184,10 +200,12 @@ def _assemble(results: Sequence[dict[str, Any]], target: Path, *, whole: bool) -
             write_json(target / f"{file}.json", result["paths"])
         names[result["name"]] = _indexed(result["entry"], file)
     for result in results:
+        file = result["name"].replace(":", ".")
         for known, entry in result.get("aliases", {}).items():
             # what is derived under its own name says more than an alias
-            if known not in names or ("file" not in names[known] and entry["as"] is not None):
-                names[known] = _indexed(entry, result["name"].replace(":", "."))
+            before = names.get(known, {}).get("file")
+            if known not in names or before == file or (before is None and entry["as"] is not None):
+                names[known] = _indexed(entry, file)
     write_json(index_path, {"torch": _torch_version(), "names": names, "schemas": _schemas()})
     with_paths = [result for result in results if result.get("paths")]
     return Built(

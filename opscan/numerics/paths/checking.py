@@ -10,11 +10,11 @@ from typing import Any
 from opscan.model import TensorClass
 from opscan.numerics.binding import Binding
 from opscan.numerics.paths import sampling
-from opscan.numerics.paths.deriving import Traces, same_classes
 from opscan.numerics.paths.evaluating import evaluate
 from opscan.numerics.paths.learning import NotGeneral
 from opscan.numerics.paths.shipping import Known
 from opscan.numerics.paths.signature import read_call
+from opscan.numerics.paths.tracing import Traces, same_classes
 
 _TRIES = 8
 """Draws per call that is wanted; many draws are refused or in a form without a path."""

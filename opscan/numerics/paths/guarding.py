@@ -19,7 +19,7 @@ _COMPARED = ("same", "more", "less")
 _AXES = (0, 1, 2, -1, -2)
 _MOST_TENSORS = 6
 _ANY_RANK = 4
-"""Ranks in a row that an operator must take before it is taken to take those between and above too."""
+"""Ranks that an operator must take before it is taken to take those between too; in a row, those above."""
 
 
 def guards(calls: Sequence[Instance]) -> tuple[Guard, ...]:
@@ -81,8 +81,9 @@ def _candidates(calls: Sequence[Instance]) -> Iterator[Term]:
     tensors = [["tensor", place] for place in range(min(len(calls[0].shapes), _MOST_TENSORS))]
     for place, tensor in enumerate(tensors):
         ranks = sorted({len(call.shapes[place]) for call in calls})
-        general = len(ranks) >= _ANY_RANK and ranks[-1] - ranks[0] == len(ranks) - 1
-        yield ["within", ["rank", tensor], ranks[0], max(ranks[-1], 8) if general else ranks[-1]]
+        general = len(ranks) >= _ANY_RANK
+        above = general and ranks[-1] - ranks[0] == len(ranks) - 1
+        yield ["within", ["rank", tensor], ranks[0], max(ranks[-1], 8) if above else ranks[-1]]
         if not general and len(ranks) < ranks[-1] - ranks[0] + 1:
             yield ["among", ["rank", tensor], *ranks]
         yield ["within", ["numel", tensor], 0 if any(0 in call.shapes[place] for call in calls) else 1, 1 << 62]
@@ -117,6 +118,7 @@ def _number_candidates(name: str, calls: Sequence[Instance], tensors: Sequence[T
         return
     yield from axis_of
     for tensor in tensors:
+        yield ["meeting", tensor, ["listed", name]]
         for axis in _AXES:
             yield ["more", ["size", tensor, axis], ["item", name, -1]]
         yield ["more", ["numel", tensor], ["numel", ["listed", name]]]

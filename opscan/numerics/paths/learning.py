@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from opscan.model import TensorClass
@@ -14,10 +16,14 @@ from opscan.numerics.paths import asking, terms
 from opscan.numerics.paths.path import Outcome, TensorPath
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Term
-from opscan.numerics.paths.vocabulary import Vocabulary
+from opscan.numerics.paths.vocabulary import Column, Vocabulary
 
 LEAST_SUPPORT = 2
 """So many calls must have given the same answers before they are trusted."""
+_LEAST_DISTINCT = 3
+"""So many different extents must follow a term before it is taken for their law."""
+_LEAST_CONSTANT = 12
+"""So many calls must have one extent above two before it is taken for a constant."""
 _DEEPEST = 5
 
 
@@ -33,14 +39,19 @@ class Row:
     tensors: Mapping[str, TensorClass]
 
 
-def learn(rows: Sequence[Row]) -> tuple[TensorPath, ...]:
-    """A path for every compared tensor of `rows`, which have one signature. Raises NotGeneral."""
+def learn(rows: Sequence[Row], variant: int = 0, memo: dict[str, Column] | None = None) -> tuple[TensorPath, ...]:
+    """A path for every compared tensor of `rows`, which have one signature. Raises NotGeneral.
+
+    `variant`: 0 for the simplest that agrees with all rows; other numbers give others that agree with them too. Where
+    these say something else of a call, the rows do not decide it yet. `memo`: what terms are worth on these very rows,
+    kept for the next variant.
+    """
     names = tuple(rows[0].tensors)
     if any(tuple(row.tensors) != names for row in rows):
         raise NotGeneral("the compared tensors are not always the same")
     for row in rows:
         row.call.outputs.clear()
-    vocabulary = Vocabulary([row.call for row in rows])
+    vocabulary = Vocabulary([row.call for row in rows], variant, memo)
     shapes: dict[str, Term | None] = {}
     for name in names:
         if not name.startswith("grad:"):
@@ -65,12 +76,18 @@ def _learn_shape(name: str, rows: Sequence[Row], vocabulary: Vocabulary) -> Term
 
 def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass], vocabulary: Vocabulary) -> TensorPath:
     kinds = [_kind(tensor, call) for tensor, call in zip(tensors, vocabulary.calls, strict=True)]
-    order = {kind: place for place, kind in enumerate(dict.fromkeys(kinds))}
+    order = dict.fromkeys(kinds)
     outcomes: list[Outcome] = []
+    doubtful: set[int] = set()
+    labels = [0] * len(kinds)
     for kind in order:
         places = [place for place, other in enumerate(kinds) if other == kind]
-        outcomes.append(_outcome(name, kind, [tensors[place] for place in places], places, vocabulary))
-    labels = [order[kind] for kind in kinds]
+        for group, outcome in _laws(name, kind, tensors, places, vocabulary):
+            if not _is_supported(outcome.extent, [tensors[place].extent for place in group]):
+                doubtful.add(len(outcomes))
+            for place in group:
+                labels[place] = len(outcomes)
+            outcomes.append(outcome)
     # always asked: how much is added up, and whether the tensor is broadcast; an unseen sum must not pass for none
     always = _extents(outcomes)
     if name.startswith("grad:") and vocabulary.broadcasts:
@@ -83,9 +100,46 @@ def _learn_tensor(name: str, shape: Term | None, tensors: Sequence[TensorClass],
             raise NotGeneral(f"{name}: no question tells its {len(outcomes)} outcomes apart")
         questions += [term for term in more if term not in questions]
     kept, table = _table(labels, questions, vocabulary.calls)
+    table = {answers: label for answers, label in table.items() if label not in doubtful}
     if not table:
         raise NotGeneral(f"{name}: too few calls")
     return TensorPath(name, shape, kept, table, tuple(outcomes))
+
+
+def _laws(
+    name: str, kind: tuple[Any, ...], tensors: Sequence[TensorClass], places: Sequence[int], vocabulary: Vocabulary
+) -> list[tuple[Sequence[int], Outcome]]:
+    """The outcomes of the calls at `places`, which are of one kind: one, or one for each answer to a question."""
+
+    def outcome(group: Sequence[int]) -> Outcome:
+        return _outcome(name, kind, [tensors[place] for place in group], group, vocabulary)
+
+    try:
+        return [(places, outcome(places))]
+    except NotGeneral:
+        for term in _splits(vocabulary):
+            ask = asking.answered(term)
+            groups: dict[str, list[int]] = {}
+            for place in places:
+                groups.setdefault(ask(vocabulary.calls[place]), []).append(place)
+            if len(groups) > 1:
+                with suppress(NotGeneral):
+                    return [(group, outcome(group)) for group in groups.values()]
+        raise
+
+
+def _splits(vocabulary: Vocabulary) -> Iterator[Term]:
+    """Questions at which PyTorch takes other ways: ranks, and equal shapes."""
+    tensors = [["tensor", place] for place in range(min(vocabulary.tensors, 3))]
+    yield from (["within", ["rank", tensor], 0, most] for most in (1, 2, 3) for tensor in tensors)
+    yield from (["same", *pair] for pair in itertools.combinations(tensors, 2))
+
+
+def _is_supported(extent: Term, seen: Sequence[int]) -> bool:
+    """Whether enough calls stand behind what an extent is said to be: many terms agree with a few numbers."""
+    if isinstance(extent, int):
+        return extent <= 2 or len(seen) >= _LEAST_CONSTANT
+    return len(set(seen)) >= _LEAST_DISTINCT
 
 
 def _kind(tensor: TensorClass, call: Instance) -> tuple[Any, ...]:
@@ -176,45 +230,60 @@ class _Questions:
         self._calls = vocabulary.calls
         self._known: list[tuple[Term, Answers]] = []
         self._source = self._candidates(vocabulary, _extents(outcomes))
+        if vocabulary.variant:
+            everything = list(self._source)
+            Random(vocabulary.variant).shuffle(everything)
+            self._source = iter(everything)
 
     def __iter__(self) -> Iterator[tuple[Term, Answers]]:
         yield from self._known
-        for term, answers in self._source:
+        for term, columns in self._source:
+            answers = self._answers(term, columns)
             if len(set(answers)) > 1:
                 self._known.append((term, answers))
                 yield term, answers
 
-    def _asked(self, term: Term) -> tuple[Term, Answers]:
-        compiled = asking.question(term)
-        return term, tuple([_safe(compiled, call) for call in self._calls])
+    def _answers(self, term: Term, columns: tuple[Column, ...]) -> Answers:
+        """From what is known of the parts of the question where that is given, else asked anew."""
+        if not columns:
+            compiled = asking.question(term)
+            return tuple([_safe(compiled, call) for call in self._calls])
+        if len(columns) == 1:
+            return tuple([None if count is None else asking.bucket(count) for count in columns[0]])
+        tell = _TELLING[term[0]]
+        return tuple([None if a is None or b is None else tell(a, b) for a, b in zip(*columns, strict=True)])
 
-    def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, Answers]]:
-        yield from map(self._asked, extents)
-        yield from (self._asked(["kind", name]) for name in words.numeric)
-        for word in words.numbers:
-            yield word.term, tuple([None if count is None else asking.bucket(count) for count in word.column])
-        yield from (self._asked(["power", term]) for term in extents)
+    def _candidates(self, words: Vocabulary, extents: Sequence[Term]) -> Iterator[tuple[Term, tuple[Column, ...]]]:
+        """Questions, with the columns of the words they are about where these suffice to answer them."""
+        yield from ((term, ()) for term in extents)
+        yield from ((["kind", name], ()) for name in words.numeric)
+        yield from ((term, ()) for term in _splits(words))
+        yield from ((word.term, (word.column,)) for word in words.numbers)
+        yield from ((["power", term], ()) for term in (*extents, *_counts(words)))
         for one, other in itertools.combinations(words.shapes, 2):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["same", one.term, other.term], tuple([_told(a, b, _same) for a, b in pairs])
+            yield ["same", one.term, other.term], (one.column, other.column)
         sized = [word for word in words.numbers if word.term[0] in ("numel", "along")]
         for one, other in itertools.permutations(sized, 2):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["per", one.term, other.term], tuple([_told(a, b, _share) for a, b in pairs])
+            yield ["per", one.term, other.term], (one.column, other.column)
         ranked = [word for word in words.numbers if word.term[0] == "rank"]
         near = [word for word in words.numbers if word.term[0] in ("size", "value", "item", "numel")][:24]
         for one, other in (*itertools.combinations(ranked, 2), *itertools.combinations(near, 2)):
-            pairs = zip(one.column, other.column, strict=True)
-            yield ["more", one.term, other.term], tuple([_told(a, b, asking.compare) for a, b in pairs])
+            yield ["more", one.term, other.term], (one.column, other.column)
+
+
+def _counts(words: Vocabulary) -> Iterator[Term]:
+    """What a mean may divide by."""
+    sized = [word.term for word in words.numbers if word.term[0] in ("numel", "along")]
+    yield from sized
+    yield from (["per", one, other] for one, other in itertools.permutations(sized, 2) if one[0] == other[0] == "numel")
+    given = [word.term for word in words.numbers if word.term[0] in ("value", "item")][:6]
+    yield from given
+    yield from (["times", *pair] for pair in itertools.combinations_with_replacement(given, 2))
 
 
 def _extents(outcomes: Sequence[Outcome]) -> list[Term]:
     found = [term for outcome in outcomes for term in (outcome.extent, *(step[-1] for step in outcome.steps))]
     return [term for place, term in enumerate(found) if not isinstance(term, int) and term not in found[:place]]
-
-
-def _told(one: Any, other: Any, answer: Callable[[Any, Any], str]) -> str | None:
-    return None if one is None or other is None else answer(one, other)
 
 
 def _same(one: Any, other: Any) -> str:
@@ -223,6 +292,9 @@ def _same(one: Any, other: Any) -> str:
 
 def _share(above: int, below: int) -> str:
     return asking.bucket(terms.share(above, below))
+
+
+_TELLING: dict[str, Callable[[Any, Any], str]] = {"same": _same, "per": _share, "more": asking.compare}
 
 
 def _questions(labels: Sequence[int], places: Sequence[int], questions: _Questions, depth: int) -> list[Term] | None:

@@ -144,7 +144,7 @@ class Path:
     """What holds for the calls of one form. `guards`: questions, and the answers without which nothing is said.
 
     `dtypes`: those of the tensors, one tuple for each combination it was proved for. `separable`: it was proved for a
-    part of the gradients and for none too.
+    part of the gradients and for none too. `only_forward`: no gradient was wanted of any call.
     """
 
     form: str
@@ -152,6 +152,7 @@ class Path:
     guards: tuple[tuple[Term, tuple[str, ...]], ...]
     tensors: tuple[TensorPath, ...]
     separable: bool = True
+    only_forward: bool = False
 
     @cached_property
     def _guards(self) -> list[tuple[Callable[[Instance], str], frozenset[str]]]:
@@ -173,6 +174,8 @@ class Path:
     def outline(self, call: Instance) -> list[Outline] | None:
         """As `at`, in short."""
         wanted = [tensor.requires_grad for tensor in call.tensors]
+        if self.only_forward and any(wanted):
+            return None
         if not self.separable and not all(wanted[place] for _, place in self._gradient_places):
             return None
         try:

@@ -10,19 +10,32 @@ from typing import Any
 from opscan.numerics.binding import Binding, TensorArgument
 
 _SIZES = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 31)
-_FLOATS = (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 0.5, -0.5, 0.1, 0.25, 1.5, 4.0, 10.0, -3.7, 0.9, 1e-5, math.inf, -math.inf)
+_LARGE_SIZES = (64, 129, 300, 2100)
+_FLOATS = (
+    0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 0.5, -0.5, 0.1, 0.25, 1.5, 4.0, 10.0, -3.7, 0.9, 1e-5, math.inf, -math.inf,
+    -1e6, 1e6, 1e-12, 2.0**-20,
+)  # fmt: skip
 _WHOLES = (0, 1, 2, 3, 4, 5, -1, -2, -3, 7, 8)
+_LARGE_WHOLES = (27, -100, 100, 1000)
 _MOST_ELEMENTS = 1 << 18
+_MOST_AXES = 8
 
 
 def vary(binding: Binding, random: Random) -> Binding:
     """A call like `binding` with other sizes and numbers."""
     changed = _resized(binding, random)
+    if random.random() < 0.3:
+        return changed if _is_small(changed) else binding  # equal sizes stay equal, as many operators ask for
     narrow = tuple((_with_one, chance) for chance in (0.5, 0.6, 0.4))  # two inputs at once may be broadcast
-    for change, chance in ((_with_more_axes, 0.2), (_with_fewer_axes, 0.1), (_with_numbers, 0.5), *narrow):
+    changes = ((_with_more_axes, 0.25), (_with_fewer_axes, 0.1), (_with_numbers, 0.6), *narrow)
+    for change, chance in changes:
         if random.random() < chance:
             changed = change(changed, random)
-    return changed if all(math.prod(t.shape) <= _MOST_ELEMENTS for t in changed.tensors()) else binding
+    return changed if _is_small(changed) else binding
+
+
+def _is_small(binding: Binding) -> bool:
+    return all(math.prod(tensor.shape) <= _MOST_ELEMENTS for tensor in binding.tensors())
 
 
 def in_dtypes(binding: Binding, dtypes: dict[str, str]) -> Binding:
@@ -48,6 +61,10 @@ def as_derived(binding: Binding) -> Binding:
         return replace(tensor, dtype=dtype, requires_grad=can_have_gradient(dtype))
 
     return _mapped(binding, change)
+
+
+def with_all_gradients(binding: Binding) -> Binding:
+    return _mapped(binding, lambda tensor: replace(tensor, requires_grad=can_have_gradient(tensor.dtype)))
 
 
 def without_gradients(binding: Binding) -> Binding:
@@ -78,10 +95,14 @@ def _resized(binding: Binding, random: Random) -> Binding:
     sizes = sorted({size for tensor in binding.tensors() for size in tensor.shape if size > 1})
     new = {size: random.choice(_SIZES) for size in sizes}
     mode = random.random()
-    if mode < 0.2:
+    if mode < 0.04:
+        new = dict.fromkeys(sizes, 1)
+    elif mode < 0.2:
         new = {size: random.choice((1, 2)) for size in sizes}
     elif mode < 0.6:
         new = {size: value if value > 1 else random.choice((3, 5, 10)) for size, value in new.items()}
+    elif mode > 0.96 and sizes:
+        new |= {random.choice(sizes): random.choice(_LARGE_SIZES)}
     elif mode > 0.9:
         new = {}
     resized = _mapped(binding, lambda t: replace(t, shape=tuple(new.get(size, size) for size in t.shape)))
@@ -115,11 +136,15 @@ def _with_one(binding: Binding, random: Random) -> Binding:
 
 
 def _with_more_axes(binding: Binding, random: Random) -> Binding:
-    size, everywhere = random.choice(_SIZES), random.random() < 0.6
+    most = max((len(tensor.shape) for tensor in binding.tensors()), default=0)
+    several = random.random() < 0.4 and most < _MOST_AXES
+    count = random.randint(1, _MOST_AXES - most) if several else 1
+    sizes = tuple(random.choice(_SIZES[:6] if several else _SIZES) for _ in range(count))
+    everywhere = random.random() < 0.6
 
     def change(tensor: TensorArgument) -> TensorArgument:
-        if len(tensor.shape) < 6 and (everywhere or random.random() < 0.5):
-            return replace(tensor, shape=(size, *tensor.shape))
+        if len(tensor.shape) + count <= _MOST_AXES and (everywhere or random.random() < 0.5):
+            return replace(tensor, shape=(*sizes, *tensor.shape))
         return tensor
 
     return _mapped(binding, change)
@@ -139,7 +164,7 @@ def _with_numbers(binding: Binding, random: Random) -> Binding:
 
     def change(value: Any) -> Any:
         if type(value) is int and random.random() < 0.6:
-            return random.choice(_WHOLES)
+            return random.choice(_WHOLES if random.random() < 0.85 else _LARGE_WHOLES)
         if type(value) is float and random.random() < 0.6:
             return random.choice(_FLOATS)
         if isinstance(value, (list, tuple)) and value and all(type(item) in (int, float) for item in value):

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,8 @@ import torch
 
 from opscan.numerics.binding import Binding, Dtype, TensorArgument
 from opscan.numerics.operators import Operator, resolve
+from opscan.numerics.paths.signature import named
+from opscan.numerics.signatures import Parameter
 
 _MOST_SAMPLES = 60
 _DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
@@ -84,6 +87,40 @@ def swapped(binding: Binding, parameters: Sequence[str]) -> Binding:
         for value, name in zip(turned, parameters, strict=False)
     ]
     return Binding((*labelled, *turned[len(labelled) :]), binding.kwargs)
+
+
+def filled(binding: Binding, parameters: Sequence[Parameter]) -> Binding:
+    """The same call with every parameter given, as the case of a described operator gives them."""
+    given = dict(named(binding, [parameter.name for parameter in parameters], {}))
+    values = {parameter.name: given.get(parameter.name, parameter.absent) for parameter in parameters}
+    return Binding(
+        tuple(values[parameter.name] for parameter in parameters if not parameter.by_name),
+        {parameter.name: values[parameter.name] for parameter in parameters if parameter.by_name},
+    )
+
+
+def of_other_kinds(binding: Binding) -> Iterator[Binding]:
+    """The call with a number for one of two tensors, and whole numbers for others and the other way round."""
+    tensors = [place for place, value in enumerate(binding.args) if isinstance(value, TensorArgument)]
+    if len(tensors) == 2 == len(list(binding.tensors())):
+        for place, number in itertools.product(tensors, (2, 0.75)):
+            yield _with_argument(binding, place, number)
+    for place, value in enumerate(binding.args):
+        if (other := _of_other_kind(value)) is not None:
+            yield _with_argument(binding, place, other)
+    for name, value in binding.kwargs.items():
+        if (other := _of_other_kind(value)) is not None:
+            yield Binding(binding.args, {**binding.kwargs, name: other})
+
+
+def _of_other_kind(value: Any) -> int | float | None:
+    if type(value) is int:
+        return value + 0.75
+    return round(value) if type(value) is float and math.isfinite(value) else None
+
+
+def _with_argument(binding: Binding, place: int, value: Any) -> Binding:
+    return Binding((*binding.args[:place], value, *binding.args[place + 1 :]), binding.kwargs)
 
 
 def _by_stem(stem: str) -> list[Any]:

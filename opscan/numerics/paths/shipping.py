@@ -95,6 +95,7 @@ def _path(form: str, entry: Mapping[str, Any]) -> Path:
         tuple((term, tuple(answers)) for term, answers in entry["guards"]),
         tuple(_tensor(*tensor) for tensor in entry["tensors"]),
         entry["separable"],
+        entry.get("only_forward", False),
     )
 
 
@@ -123,14 +124,15 @@ def dump(paths: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
     """Paths as `load` reads them."""
     forms: dict[str, list[dict[str, Any]]] = {}
     for path in paths:
-        forms.setdefault(path.form, []).append(
-            {
-                "dtypes": path.dtypes,
-                "separable": path.separable,
-                "guards": path.guards,
-                "tensors": [_dumped(tensor) for tensor in path.tensors],
-            }
-        )
+        entry: dict[str, Any] = {
+            "dtypes": path.dtypes,
+            "separable": path.separable,
+            "guards": path.guards,
+            "tensors": [_dumped(tensor) for tensor in path.tensors],
+        }
+        if path.only_forward:
+            entry["only_forward"] = True
+        forms.setdefault(path.form, []).append(entry)
     return forms
 
 

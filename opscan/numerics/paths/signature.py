@@ -68,7 +68,8 @@ def named(binding: Binding, parameters: Sequence[str], renamed: Mapping[str, str
 def _word(name: str, value: Any, tensors: list[TensorArgument], numbers: dict[str, Any]) -> str:
     if isinstance(value, TensorArgument):
         tensors.append(value)
-        return f"T!{value.values}" if value.values in ("unique", "duplicate") else "T"
+        empty = "0" if 0 in value.shape else ""  # nothing is added up there, whatever else holds
+        return f"T{empty}!{value.values}" if value.values in ("unique", "duplicate") else f"T{empty}"
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, (int, float)):

@@ -13,7 +13,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import contextlib
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,22 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from opscan.model import Case
 from opscan.numerics import names as described_names
-from opscan.numerics.binding import Binding, Unbindable, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind
 from opscan.numerics.described import bind_described
 from opscan.numerics.foretelling import path_name, subject_name
-from opscan.numerics.names import basis_of
+from opscan.numerics.names import Entry, basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.paths import seeds
-from opscan.numerics.paths.sampling import as_derived, without_gradients
-from opscan.numerics.paths.seeds import NotPlain, described_call
+from opscan.numerics.paths.sampling import as_derived, with_all_gradients, without_gradients
+from opscan.numerics.paths.seeds import NotPlain, described_call, filled
+from opscan.numerics.signatures import Parameter
 
 _PER_OVERLOAD = 40
 _PER_ENTRY = 4
+_PER_FILE = 60
+_PLAIN = {"int": 1, "float": 1.375, "scalar": 1.375, "bool": False, "str": "none"}
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,17 @@ def operator_of(name: str) -> Operator | str:
     return resolve(name)
 
 
-def subjects(only: Sequence[str], folders: Sequence[Path]) -> list[Subject]:
-    """Everything there is to derive: the database, the ATen calls it makes, and what the specs in `folders` name.
+def subjects(only: Sequence[str], folders: Sequence[Path], cases: Sequence[Case] = ()) -> list[Subject]:
+    """Everything there is to derive: the database, the ATen calls it makes, what the specs in `folders` name, `cases`.
 
     `only`: those whose name contains one of these, where there are any.
     """
-    found = _all_subjects(folders, harvest=not only or any("aten" in part for part in only))
+    found = _all_subjects(folders, cases, harvest=not only or any("aten" in part for part in only))
     return [subject for subject in found if not only or any(part in subject.name for part in only)]
 
 
-def _all_subjects(folders: Sequence[Path], *, harvest: bool) -> list[Subject]:
-    from_specs = _spec_calls(folders)
+def _all_subjects(folders: Sequence[Path], cases: Sequence[Case], *, harvest: bool) -> list[Subject]:
+    from_specs = _calls_of([*_cases_in(folders), *cases])
     found: list[Subject] = []
     for base in sorted({entry.name for entries in seeds.database().values() for entry in entries}):
         first, *others = seeds.spellings(base) or [""]
@@ -77,23 +81,54 @@ def _all_subjects(folders: Sequence[Path], *, harvest: bool) -> list[Subject]:
             packet = name.rpartition(".")[0]
             # few backward operators have a gradient of their own, and no spec asks for it
             kept = [without_gradients(call) for call in calls] if "_backward" in name else calls
+            kept = [*from_specs.get(name, ()), *kept]
             found.append(Subject(name, (packet,) if packet not in taken else (), tuple(kept)))
             taken.add(packet)
+    for entry in _formulas():
+        from_specs.setdefault(path_name(entry), [_plain_call(entry)])
     found += [Subject(name, (), tuple(calls)) for name, calls in sorted(from_specs.items()) if name not in taken]
     return sorted(found, key=lambda subject: (not subject.calls or "aten" in subject.name, subject.name.endswith("_")))
 
 
-def _wanted_overloads() -> set[str]:
-    """ATen overloads that an entry of `catalog/operators/` stands for, and the explicit backward operators."""
-    wanted = set()
+def _formulas() -> Iterator[Entry]:
+    """The entries of `catalog/operators/` that are described by a formula, each once."""
     for place in described_names.places():
         with contextlib.suppress(described_names.MalformedEntry):
-            if aten := described_names.load(place).aten:
-                wanted.add(aten)
+            entry = described_names.load(place)
+            if entry.formula and entry.place == place:
+                yield entry
+
+
+def _plain_call(entry: Entry) -> Binding:
+    """A call with every tensor that is needed, all of one shape, for an entry that no spec calls."""
+    places = itertools.count()
+
+    def value(parameter: Parameter) -> Any:
+        if not parameter.required:
+            return parameter.absent
+        if parameter.kind == "tensor":
+            dtype = (entry.cast or {}).get(parameter.name, "float32")
+            given: Any = TensorArgument(dtype, (4, 6), False, parameter.name, next(places))
+        else:
+            given = _PLAIN.get(parameter.kind)
+        return [given, given] if parameter.many else given
+
+    values = {parameter.name: value(parameter) for parameter in entry.parameters}
+    return filled(Binding((), values), entry.parameters)
+
+
+def _wanted_overloads() -> dict[str, Entry]:
+    """ATen overloads that an entry of `catalog/operators/` stands for."""
+    wanted = {}
+    for place in described_names.places():
+        with contextlib.suppress(described_names.MalformedEntry):
+            entry = described_names.load(place)
+            if entry.aten:
+                wanted[entry.aten if "." in entry.aten else f"{entry.aten}.default"] = entry
     return wanted
 
 
-def _harvest(wanted: set[str]) -> dict[str, list[Binding]]:
+def _harvest(wanted: Mapping[str, Entry]) -> dict[str, list[Binding]]:
     """Bindings of the ATen calls that the samples of the database make, forward and backward."""
     watch = _Harvest(wanted)
     for entries in seeds.database().values():
@@ -125,7 +160,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 class _Harvest(TorchDispatchMode):  # type: ignore[misc]
     """Keeps the calls of the wanted overloads, and of every operator whose name ends in backward."""
 
-    def __init__(self, wanted: set[str]) -> None:
+    def __init__(self, wanted: Mapping[str, Entry]) -> None:
         super().__init__()
         self.calls: dict[str, list[Binding]] = {}
         self._wanted = wanted
@@ -134,45 +169,53 @@ class _Harvest(TorchDispatchMode):  # type: ignore[misc]
         overload = str(func).removeprefix("aten.")
         backward = func._schema.name.endswith("_backward") and not func._schema.name.startswith("aten::_")
         if func.namespace == "aten" and (overload in self._wanted or backward):
-            kept = self.calls.setdefault(f"torch.ops.aten.{overload}", [])
+            entry = self._wanted.get(overload)
+            kept = self.calls.setdefault(path_name(entry) if entry else f"torch.ops.aten.{overload}", [])
             if len(kept) < _PER_OVERLOAD:
                 with contextlib.suppress(NotPlain):
                     names = [argument.name for argument in func._schema.arguments]
-                    kept.append(described_call(args, kwargs or {}, names))
+                    call = described_call(args, kwargs or {}, names)
+                    kept.append(filled(call, entry.parameters) if entry else call)
         return func(*args, **(kwargs or {}))
 
 
-def _spec_calls(folders: Sequence[Path]) -> dict[str, list[Binding]]:
-    """The calls that the specs and case files below `folders` make, by subject."""
+def _cases_in(folders: Sequence[Path]) -> Iterator[Case]:
+    """The cases of the specs and case files below `folders`, drawn where a spec has none."""
     from opscan import reading
     from opscan.model import CaseFile, Spec
     from opscan.shapes import companions, evidence_of, link
 
-    found, _ = reading.discover(folders)
-    if not found:
-        return {}
+    found, _ = reading.discover(folders) if folders else ([], None)
     files = [reading.read_file(path) for path in found]
     beside = [
         reading.read_file(path) for file in files if isinstance(file, Spec) for path in companions(file.source.path)
     ]
     catalog = link([*files, *beside])
-    calls: dict[str, list[Binding]] = {}
     for file in files:
         if isinstance(file, CaseFile):
-            cases = file.cases
+            yield from file.cases[:_PER_FILE]
         elif isinstance(file, Spec):
-            cases = evidence_of(file, catalog.links(file), draws=40, seed=0).cases
-        else:
+            yield from evidence_of(file, catalog.links(file), draws=40, seed=0).cases[:_PER_FILE]
+
+
+def _calls_of(cases: Sequence[Case]) -> dict[str, list[Binding]]:
+    """The calls that the cases make, by subject; each in the dtypes it is written in too, where these differ."""
+    calls: dict[str, list[Binding]] = {}
+    for case in cases:
+        if (call := _spec_call(case)) is None:
             continue
-        for case in cases[:60]:
-            if (call := _spec_call(case)) is not None:
-                name, binding = call
-                kept = without_gradients(as_derived(binding)) if "_backward" in name else as_derived(binding)
-                calls.setdefault(name, []).append(kept)
+        name, binding = call
+        # an aclnn operator has no gradient, few backward operators have one, and no spec asks for it
+        differentiated = case.backward or described_names.is_differentiated(case.name or "")
+        forward = "_backward" in name or (name.startswith("entry:") and not differentiated)
+        known = calls.setdefault(name, [])
+        for written in (as_derived(binding), with_all_gradients(binding)):
+            kept = without_gradients(written) if forward else written
+            known += [kept] if kept not in known else []
     return calls
 
 
-def _spec_call(case: Any) -> tuple[str, Binding] | None:
+def _spec_call(case: Case) -> tuple[str, Binding] | None:
     try:
         if basis_of(case) == "name" or described_names.is_npu_name(case.name or ""):
             entry = described_names.described(case)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from opscan.numerics.paths import terms
@@ -19,6 +20,11 @@ Column = tuple[Any, ...]
 """The value of a term on every call, in their order."""
 _AXES = (0, 1, 2, -1, -2, -3)
 _MOST_FACTORS = 24
+_OF_OUTPUTS = frozenset({"overlap", "adaptive", "resampled"})
+"""Terms whose value changes once the outputs are known."""
+_LEAST_REACHED = 4
+"""Calls in which a term must be the larger one."""
+_MOST_BOUNDS = 40
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,15 @@ class Word:
 
 
 class Vocabulary:
-    """Terms over the tensors, the outputs found so far, and the attributes of `calls`, which have one signature."""
+    """Terms over the tensors, the outputs found so far, and the attributes of `calls`, which have one signature.
 
-    def __init__(self, calls: Sequence[Instance]) -> None:
+    `variant`: 0 for the simple terms first; every other number is an order of its own, for a second opinion.
+    """
+
+    def __init__(self, calls: Sequence[Instance], variant: int = 0, memo: dict[str, Column] | None = None) -> None:
         self.calls = calls
+        self.variant = variant
+        self._memo: dict[str, Column] = {} if memo is None else memo
         self.tensors = len(calls[0].shapes)
         names = sorted(calls[0].numbers)
         self.whole = [name for name in names if all(_is_whole(call.numbers[name]) for call in calls)]
@@ -61,12 +72,26 @@ class Vocabulary:
 
     def _words(self, compile_: Any, candidates: Any) -> list[Word]:
         words, seen = [], set()
+        if self.variant:
+            # of terms that are the same on all calls the first is kept: here another one
+            candidates = list(candidates)
+            Random(self.variant).shuffle(candidates)
         for term in candidates:
-            column = tuple(_value(compile_(term), call) for call in self.calls)
+            column = self._column(compile_, term)
             if column not in seen and any(value is not None for value in column):
                 seen.add(column)
                 words.append(Word(term, column))
         return words
+
+    def _column(self, compile_: Any, term: Term) -> Column:
+        key = repr(term)
+        column = self._memo.get(key)
+        if column is None:
+            compiled = compile_(term)
+            column = tuple([_value(compiled, call) for call in self.calls])
+            if term[0] not in _OF_OUTPUTS:
+                self._memo[key] = column
+        return column
 
     def _numbers(self, shapes: Sequence[Word]) -> list[Word]:
         """Sizes and products of sizes, in the order of how often operators depend on them."""
@@ -77,6 +102,15 @@ class Vocabulary:
         for name in self.whole:
             candidates += self._attribute(name)
         candidates += [["rank", word.term] for word in shapes]
+        candidates += [
+            ["border", ["tensor", 0], name, reflect]
+            for name in self.whole
+            if "pad" in name
+            for reflect in (False, True)
+        ]
+        if (scales := [name for name in self.numeric if "scale" in name]) or "size" in self.numeric:
+            candidates += [["resampled", 0, name] for name in scales or ("",)]
+            candidates += [["resampled", taps, ""] for taps in (2, 4)]
         ranks = (1, 2, 3)
         if "kernel_size" in self.whole:
             candidates += [["overlap", rank] for rank in ranks]
@@ -105,7 +139,41 @@ class Vocabulary:
                 term = self._fit_simple([v * f for v, f in zip(target, factors, strict=True)], places)
                 if term is not None and not isinstance(term, int):
                     return ["per", term, ["value", name]]
-        return self._fit_triple(target, places)
+        return self._fit_triple(target, places) or self._fit_most(target, places)
+
+    def _fit_most(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
+        """The larger of two terms, each of which is it for several of the calls."""
+        below: dict[frozenset[int], Term] = {}
+        for term, column in self._bounds(places):
+            if all(value <= wanted for value, wanted in zip(column, target, strict=True)):
+                reached = frozenset(place for place, wanted in enumerate(target) if column[place] == wanted)
+                distinct = len({target[place] for place in reached})
+                if len(reached) >= _LEAST_REACHED and distinct >= (1 if isinstance(term, int) else 2):
+                    below.setdefault(reached, term)
+        likely = sorted(below, key=len, reverse=True)[:_MOST_BOUNDS]
+        for one, other in itertools.combinations(likely, 2):
+            if len(one | other) == len(target):
+                return ["most", below[one], below[other]]
+        return None
+
+    def _bounds(self, places: Sequence[int]) -> Iterator[tuple[Term, list[int]]]:
+        """Simple terms with their values at `places`."""
+        yield from ((count, [count] * len(places)) for count in (2, 3))
+        live = [word for word in self.numbers if all(word.column[place] is not None for place in places)]
+        columns = [(word.term, [word.column[place] for place in places]) for word in live[:_MOST_FACTORS]]
+        yield from columns
+        for (one, first), (other, second) in itertools.permutations(columns, 2):
+            share = [terms.share(a, b) for a, b in zip(first, second, strict=True)]
+            yield ["per", one, other], share
+            if one == ["numel", ["tensor", 0]]:
+                for name, column in columns:
+                    if name[0] in ("value", "size"):
+                        yield (
+                            ["per", ["per", one, other], name],
+                            [terms.share(a, b) for a, b in zip(share, column, strict=True)],
+                        )
+        for (one, first), (other, second) in itertools.combinations_with_replacement(columns, 2):
+            yield ["times", one, other], [a * b for a, b in zip(first, second, strict=True)]
 
     def _fit_simple(self, target: Sequence[int], places: Sequence[int]) -> Term | None:
         if len(set(target)) == 1:
@@ -165,6 +233,14 @@ class Vocabulary:
         for word, keep in itertools.product(self.shapes, (False, True)):
             yield from (["without", word.term, name, keep] for name in (*self.whole, ""))
         yield from (["listed", name] for name in self.whole)
+        pairs = itertools.permutations(range(min(self.tensors, 4)), 2)
+        yield from (["matmul", ["tensor", one], ["tensor", other]] for one, other in pairs)
+        sources = [["tensor", place] for place in range(min(self.tensors, 4))]
+        others = [*sources, *(["listed", name] for name in self.whole)]
+        wholes = [word.term for word in self.shapes]
+        yield from (["collapsed", whole, other] for whole in wholes for other in others if whole != other)
+        yield from (["padded", source, name] for source in sources for name in self.whole)
+        yield from (["scaled", source, name] for source in sources for name in self.numeric if "scale" in name)
         yield from (["permuted", word.term, name] for word in self.shapes for name in self.whole)
         if self.tensors > 1:
             tensors = [["tensor", place] for place in range(self.tensors)]

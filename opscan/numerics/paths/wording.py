@@ -30,7 +30,7 @@ def tensor_names(form: str) -> list[str]:
     names: list[str] = []
     parts = _PARAMETER.split(form)
     for name, word in zip(parts[1::2], parts[2::2], strict=True):
-        count = len(re.findall(r"\bT\b", re.sub(r"'[^']*'", "", word)))
+        count = len(re.findall(r"\bT0?\b", re.sub(r"'[^']*'", "", word)))
         names += [name] if count == 1 and not word.startswith("[") else [f"{name}[{place}]" for place in range(count)]
     return names
 

@@ -20,16 +20,21 @@ from typing import Any
 
 import torch
 
+from opscan.numerics import names
 from opscan.numerics.binding import Binding
 from opscan.numerics.classify import describe
+from opscan.numerics.foretelling import path_name
+from opscan.numerics.names import Entry
 from opscan.numerics.operators import Operator
 from opscan.numerics.paths import sampling, seeds
 from opscan.numerics.paths.checking import check
-from opscan.numerics.paths.deriving import Traces, derive, holds_as
+from opscan.numerics.paths.deriving import derive, holds_as
 from opscan.numerics.paths.shipping import dump, find
 from opscan.numerics.paths.subjects import Subject, operator_of
+from opscan.numerics.paths.tracing import Traces
 
 _ALIAS_CALLS = 10
+_KIND_CALLS = 6
 
 
 def main(listing: str) -> None:
@@ -87,12 +92,33 @@ def _checked(subject: Subject, task: dict[str, Any]) -> dict[str, Any]:
 def _calls(name: str, operator: Operator, more: Sequence[Binding]) -> list[Binding]:
     """Where to start: what the specs ask first, then the database; swapped where it has another order."""
     found = [*more]
-    if not name.startswith(("entry:", "torch.ops.aten.")) or not more:
+    described = _described(name)
+    if not name.startswith(("entry:", "torch.ops.aten.")) or described or not more:
         known = list(seeds.seeds(name, operator.parameters))
-        found += known
         traces = Traces(operator, describe)
         if known and not any(_is_taken(traces, call) for call in known[:6]):
-            found = [*more, *(seeds.swapped(call, operator.parameters) for call in known)]
+            known = [seeds.swapped(call, operator.parameters) for call in known]
+        if described:
+            known = [seeds.filled(call, described.parameters) for call in known]
+        found += known
+    return found if name.startswith("entry:") else [*found, *_other_kinds(found, operator)]
+
+
+def _described(name: str) -> Entry | None:
+    """The entry of `catalog/operators/` that stands for an ATen overload."""
+    for place in names.places() if name.startswith("torch.ops.aten.") else ():
+        entry = names.load(place)
+        if path_name(entry) == name:
+            return entry
+    return None
+
+
+def _other_kinds(calls: Sequence[Binding], operator: Operator) -> list[Binding]:
+    """Calls with numbers of another kind, where the operator takes such."""
+    traces, found = Traces(operator, describe), []
+    random = Random(2)
+    for call in random.sample(list(calls), min(len(calls), _KIND_CALLS)):
+        found += [other for other in seeds.of_other_kinds(call) if _is_taken(traces, other)]
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from opscan.numerics.bits import Bits, accumulate, round_many
 from opscan.numerics.call import SIGNIFICAND, Call, Operand, is_scale, spatial
 from opscan.numerics.facts import pool_of
-from opscan.numerics.overlaps import adaptive_windows, overlap
+from opscan.numerics.overlaps import adaptive_windows, copies, overlap, padding_hits, tapped
 from opscan.numerics.transfer.reductions import mean_of
 
 
@@ -100,27 +100,9 @@ def _crowded(kernel: int, count: int, size: int, digits: int) -> int:
 
 def _pad_backward(call: Call) -> tuple[Bits, ...]:
     """Reflected and replicated borders are added back onto the elements they were copied from."""
-    padding = list(call.argument("padding", ()))
-    shape = call.tensor("self").shape
-    most = 1
-    for axis in range(len(padding) // 2):
-        before, after = padding[2 * axis], padding[2 * axis + 1]
-        most *= _pad_hits(shape[-1 - axis], before, after, reflect=call.packet.startswith("reflection"))
+    padding, shape = list(call.argument("padding", ())), call.tensor("self").shape
+    most = padding_hits(shape, padding, reflect=call.packet.startswith("reflection"))
     return call.each_output(accumulate(call.joined(), most, "window", "attributes", "shapes"))
-
-
-def _pad_hits(size: int, before: int, after: int, *, reflect: bool) -> int:
-    """How often the most copied element of an axis of `size` appears in the padded axis."""
-    if size <= 0:
-        return 1
-    if not reflect:
-        return max(1 + max(before, 0), 1 + max(after, 0)) if size > 1 else 1 + max(before, 0) + max(after, 0)
-    hits = [1] * size
-    for position in range(1, max(before, 0) + 1):
-        hits[min(position, size - 1)] += 1
-    for position in range(1, max(after, 0) + 1):
-        hits[max(size - 1 - position, 0)] += 1
-    return max(hits)
 
 
 def _nearest_backward(call: Call) -> tuple[Bits, ...]:
@@ -128,18 +110,8 @@ def _nearest_backward(call: Call) -> tuple[Bits, ...]:
     scales = call.argument("scale_factors") or [value for name, value in call.arguments.items() if "scale" in name]
     most = 1
     for given, size, scale in zip(upstream, sizes, scales if any(scales) else [None] * len(sizes), strict=True):
-        most *= _copies(given, size, scale if scale and scale > 0 else given / max(size, 1))
+        most *= copies(given, size, scale)
     return call.each_output(accumulate(call.joined(), most, "window", "shapes", "attributes"))
-
-
-def _copies(given: int, size: int, scale: float) -> int:
-    """How often an element of `size` is copied to `given` places, `scale` for each; the last also fills the rest.
-
-    The places of an element span `scale`, and their ends are computed: a few more where that is nearly whole.
-    """
-    usual = int(scale) if float(scale).is_integer() else math.floor(scale * (1 + given * 1e-6)) + 1
-    usual = usual if scale > 1 else 1
-    return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
 
 
 def _taps(call: Call) -> tuple[int, int]:
@@ -176,7 +148,7 @@ def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
         return call.each_output(call.joined())
     most = 1
     for given, size in zip(upstream, sizes, strict=True):
-        most *= min(given, per_axis * math.ceil(given / max(size, 1)) + 1)
+        most *= tapped(given, size, per_axis)
     bits = round_many(call.joined())
     return call.each_output(accumulate(bits, most, "window", "shapes", "attributes", fused=True))
 
