@@ -6,6 +6,7 @@ import pytest
 
 from opscan.numerics.binding import TensorArgument
 from opscan.numerics.paths import asking, terms
+from opscan.numerics.paths.path import Outcome
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue
 
@@ -134,3 +135,11 @@ def test_questions(term: object, at: Instance, expected: str) -> None:
 def test_what_makes_no_sense_has_no_value(compile_: object, term: object, at: Instance) -> None:
     with pytest.raises(NoValue):
         compile_(term)(at)  # type: ignore[operator]
+
+
+def test_no_step_is_told_to_add_up_more_than_the_whole() -> None:
+    steps = (("aten.sum.default", "backward", "broadcast-reduced", ["numel", A]),)
+    rows = ["per", ["numel", ["broadcast"]], ["numel", B]]
+    outcome = Outcome(0, "broadcast-reduced", False, "broadcast", ("shapes",), rows, False, steps)
+    told = outcome.at(call((8, 8), (1, 8)), "grad:other", "gradient", 1, (1, 8))
+    assert (told.extent, told.path[0].extent) == (8, 8)

@@ -170,7 +170,8 @@ def _outcome(
 
     known: list[Term] = []
     dtype, numeric_class, once, cause, depends_on, products = kind
-    drawn = max((_calls_of(tensor) for tensor in tensors), key=len)
+    ways = Counter(map(_calls_of, tensors))
+    drawn = max(ways, key=lambda way: (ways[way], len(way)))
     alike = [number for number, tensor in enumerate(tensors) if _calls_of(tensor) == drawn]
     shown = [places[number] for number in alike]
     steps = tuple(

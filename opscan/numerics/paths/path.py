@@ -17,7 +17,8 @@ from opscan.numerics.paths.terms import NoValue, Term
 class Outcome:
     """One way the bits of a tensor can come about. `dtype`: torch's name, or the place of the tensor that has the same.
 
-    `steps`: (ATen call, phase, class, extent as a term).
+    `steps`: (ATen call, phase, class, extent as a term), as most of the traces took them; no step of any trace adds up
+    more than the whole does, so neither does one that is told.
     """
 
     dtype: str | int
@@ -60,7 +61,13 @@ class Outcome:
 
     def at(self, call: Instance, name: str, role: str, position: int | None, sizes: Sizes) -> TensorClass:
         """The class at the sizes of `call`. Raises NoValue."""
-        steps = tuple([fixed or Step(op, phase, kind, extent(call)) for op, phase, kind, extent, fixed in self._steps])
+        total = self._extent(call)
+        steps = tuple(
+            [
+                fixed or Step(op, phase, kind, min(extent(call), max(total, 1)))
+                for op, phase, kind, extent, fixed in self._steps
+            ]
+        )
         dtype = call.tensors[self.dtype].dtype if isinstance(self.dtype, int) else self.dtype
         return TensorClass(
             name,
@@ -72,7 +79,7 @@ class Outcome:
             self.once,
             self.cause,
             self.depends_on,
-            self._extent(call),
+            total,
             self.products,
             steps,
         )
