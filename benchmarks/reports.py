@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from opscan.reporting.svg import log_scatter
+from scatter import log_scatter
 
 
 def report(cells: Sequence[Any], tried: Sequence[Any], dtypes: Sequence[str], *, factor: float, limit: float) -> str:

@@ -1,8 +1,8 @@
 """Is a standard adequate: do correct kernels pass it, whatever legitimate order they add in?
 
-`failure_probability` predicts how often a correct kernel fails one case under a rule; `strictest_adequate` walks the
-ladder of a dtype. Everything follows from the error model and is remembered by what it depends on, so that an audit can
-ask thousands of times.
+`failure_probability` predicts how often a correct kernel fails one case under a rule; `walk_ladder` finds the strictest
+standard of a dtype that fits. Everything follows from the error model and is remembered by what it depends on, so that
+an audit can ask thousands of times.
 
 Assumptions, all of which loosen rather than tighten the answer: the kernel adds in the worst legitimate order (see
 orders), elements fail independently, extents above 64 count as the next eighth of an octave, and outputs above 256 as
@@ -21,9 +21,6 @@ from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
 from opscan.judging.tails import any_of, mixture_tail, more_than
-
-ADEQUATE = 0.01
-"""A standard is adequate while fewer than this share of correct cases fail it."""
 
 DEFAULT_RANGE = (-5.0, 5.0)
 """ATK's own default for an input without ranges, in its uniform half; the upstream gradient is assumed to have it."""
@@ -95,49 +92,6 @@ def walk_ladder(
         if rate < limit:
             return name, rate, True
     return name, rate, name == "value-equal"
-
-
-def strictest_adequate(  # noqa: PLR0913
-    dtype: str,
-    extent: int,
-    outputs: int,
-    low: float = DEFAULT_RANGE[0],
-    high: float = DEFAULT_RANGE[1],
-    *,
-    distribution: str = "uniform",
-    products: bool = False,
-    roundings: int = 1,
-    accumulator: str | None = None,
-    cancels: bool = True,
-    limit: float = ADEQUATE,
-    standards: Standards | None = None,
-) -> tuple[str | None, float]:
-    """The strictest standard of the dtype's ladder that correct kernels fail in less than `limit` of the cases.
-
-    Returns its name and the probability; (None, the probability of the loosest) where none is adequate. An exact
-    standard is offered only where no order of addition and no intermediate rounding can change a bit.
-    """
-    if part_of(dtype) not in FORMATS:
-        return "value-equal", failure_probability(Rule("value-equal", dtype), dtype, extent, outputs, low, high)
-    fixed = roundings <= 1 and (extent == 1 or (extent == 2 and not products)) and not (products and dtype in PARTS)
-
-    def rate_of(rule: Rule) -> float:
-        return failure_probability(
-            rule,
-            dtype,
-            extent,
-            outputs,
-            low,
-            high,
-            distribution=distribution,
-            products=products,
-            roundings=roundings,
-            accumulator=accumulator,
-            cancels=cancels,
-        )
-
-    name, probability, fits = walk_ladder(dtype, rate_of, limit, exact=fixed, standards=standards)
-    return (name if fits else None), probability
 
 
 def about(outputs: int) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opscan.dataclass import dataclass
 
-CHOICES = ("auto", "named", "derived")
-
 
 @dataclass(frozen=True, slots=True)
 class Judge:
