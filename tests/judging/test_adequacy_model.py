@@ -19,14 +19,17 @@ def rule(name: str, dtype: str) -> Rule:
 
 
 def strictest_adequate(
-    dtype: str, extent: int, outputs: int, *, roundings: int = 1, cancels: bool = True
+    dtype: str, extent: int, outputs: int, *, products: bool = False, roundings: int = 1, cancels: bool = True
 ) -> tuple[str, float]:
     """The first step of the dtype's ladder that correct kernels fail in less than 1 % of the cases, and how often."""
 
     def rate_of(rule: Rule) -> float:
-        return failure_probability(rule, dtype, extent, outputs, roundings=roundings, cancels=cancels)
+        return failure_probability(
+            rule, dtype, extent, outputs, products=products, roundings=roundings, cancels=cancels
+        )
 
-    name, rate, fits = walk_ladder(dtype, rate_of, 0.01, exact=roundings == 1 and extent <= 2)
+    alike = roundings == 1 and extent <= (1 if products else 2)
+    name, rate, fits = walk_ladder(dtype, rate_of, 0.01, exact=alike)
     assert fits
     return name, rate
 
