@@ -167,8 +167,11 @@ def _unfold_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _max_pool(call: Call) -> tuple[Bits, ...]:
-    """The values are copies; with ties the index may name another element of the window."""
-    bits = call.tensor("self").bits
+    """The values are copies; with ties the index may name another element of the window.
+
+    Fractional windows lie where random samples say.
+    """
+    bits = call.joined()
     tied = replace(bits, depends=bits.depends | {"values"})
     return tuple(tied if position else bits for position in range(len(call.outputs)))
 
