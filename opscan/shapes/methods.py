@@ -90,7 +90,8 @@ def _count(counter: DefaultDict, name: str, most: Any = None) -> Any:
         raise AttributeError(f"'collections.defaultdict' object has no attribute '{name}'")
     if name == "elements":
         return [value for value, times in counter.items() for _ in range(times)]
-    return sorted(counter.items(), key=lambda pair: pair[1], reverse=True)[:most]
+    first = None if most is None else max(most, 0)
+    return sorted(counter.items(), key=lambda pair: pair[1], reverse=True)[:first]
 
 
 def _call_text(ev: Machine, receiver: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:

@@ -145,6 +145,8 @@ def _windows(d: Draw) -> Iterator[Subject]:
         )
         yield subject("F.unfold", F.unfold, d.t(1, 2, h, w), kernel, dilation, padding, stride, label=label)
         yield subject("Tensor.unfold", torch.Tensor.unfold, d.t(h), 0, kernel, stride, label=label)
+    for width in (1, 2):  # more windows than columns
+        yield subject("F.unfold", F.unfold, d.t(1, 2, h, width), 2, 2, (1, 2), (1, 2), label=f"{h}x{width}")
     for mode in ("constant", "reflect", "replicate", "circular"):
         for pad in ((1, 1), (3, 2), (0, 2), (5, 4), (2, 2, 1, 3)):
             yield subject(

@@ -133,13 +133,13 @@ def _segment_backward(call: Call) -> tuple[Bits, ...]:
 
 def _embedding_bag(call: Call) -> tuple[Bits, ...]:
     """`mode`: 0 sum, 1 mean, 2 max. Offsets are values, so a bag may hold all the indices."""
-    weight, indices = call.tensor("weight"), call.tensor("indices")
+    indices = call.tensor("indices")
     mode = call.argument("mode", 0)
     weighted = isinstance(call.argument("per_sample_weights"), Operand)
     if mode == 2:
-        bits = weight.bits
+        bits = call.joined()
     elif mode == 1:
-        bits = mean_of(weight.bits, indices.numel, "reduction", "values")
+        bits = mean_of(call.joined(), indices.numel, "reduction", "values")
     else:
         bits = accumulate(call.joined(), indices.numel, "reduction", "shapes", "values", fused=weighted)
     rest = join((indices.bits, CONST))

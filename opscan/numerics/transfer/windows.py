@@ -154,11 +154,14 @@ def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _fold(call: Call) -> tuple[Bits, ...]:
-    """col2im: the patches are added up where they overlap."""
-    kernel = spatial(call.argument("kernel_size"), 2)
-    places = spatial(call.argument("output_size"), 2)
-    hits = overlap(kernel, spatial(call.argument("stride"), 2), spatial(call.argument("dilation"), 2), places)
-    return call.each_output(accumulate(call.joined(), hits, "window", "attributes"))
+    """col2im: the patches are added up where they overlap. With a border there can be more of them than elements."""
+    kernel, stride, dilation = (spatial(call.argument(name), 2) for name in ("kernel_size", "stride", "dilation"))
+    padding = spatial(call.argument("padding"), 2, default=0)
+    axes = zip(spatial(call.argument("output_size"), 2), kernel, stride, dilation, padding, strict=True)
+    patches = [(size + 2 * border - spread * (taps - 1) - 1) // step + 1 for size, taps, step, spread, border in axes]
+    return call.each_output(
+        accumulate(call.joined(), overlap(kernel, stride, dilation, patches), "window", "attributes")
+    )
 
 
 def _unfold_backward(call: Call) -> tuple[Bits, ...]:
@@ -167,8 +170,11 @@ def _unfold_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _max_pool(call: Call) -> tuple[Bits, ...]:
-    """The values are copies; with ties the index may name another element of the window."""
-    bits = call.tensor("self").bits
+    """The values are copies; with ties the index may name another element of the window.
+
+    Fractional windows lie where random samples say.
+    """
+    bits = call.joined()
     tied = replace(bits, depends=bits.depends | {"values"})
     return tuple(tied if position else bits for position in range(len(call.outputs)))
 
