@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from ladder_steps import strictest_adequate
 
-from opscan.judging.adequacy import failure_probability, walk_ladder
+from opscan.judging.adequacy import failure_probability
 from opscan.judging.pass_rules import Rule
 from opscan.judging.standards import load_standards
 from opscan.judging.tails import any_of, mixture_tail, more_than
@@ -16,22 +17,6 @@ def rule(name: str, dtype: str) -> Rule:
     found = load_standards().rule(name, dtype)
     assert found is not None
     return found
-
-
-def strictest_adequate(
-    dtype: str, extent: int, outputs: int, *, products: bool = False, roundings: int = 1, cancels: bool = True
-) -> tuple[str, float]:
-    """The first step of the dtype's ladder that correct kernels fail in less than 1 % of the cases, and how often."""
-
-    def rate_of(rule: Rule) -> float:
-        return failure_probability(
-            rule, dtype, extent, outputs, products=products, roundings=roundings, cancels=cancels
-        )
-
-    alike = roundings == 1 and extent <= (1 if products else 2)
-    name, rate, fits = walk_ladder(dtype, rate_of, 0.01, exact=alike)
-    assert fits
-    return name, rate
 
 
 @pytest.mark.parametrize(
