@@ -16,7 +16,7 @@ from opscan.judging.floating import part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
-from opscan.judging.sharpness import BLIND, BLUNT, FINER, bluntest, passing
+from opscan.judging.sharpness import BLIND, BLUNT, FINER, bluntest, passing, sees
 from opscan.judging.standards import Standards, load_standards, registered
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import CLASS_ORDER
@@ -31,7 +31,8 @@ class Choice:
     """One dtype's standard.
 
     `rate`: share of cases that correct kernels fail; `passing`: per wrong result the share of cases that it passes;
-    `finer`: the same of finer mistakes; `reason`: where derived thresholds come from, `note`: the same in short.
+    `finer`: the same of finer mistakes, where they were all weighed; `reason`: where derived thresholds come from,
+    `note`: the same in short.
     """
 
     name: str
@@ -197,8 +198,8 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
     named = Choice(name, rule, rate, fits)
     if not any(cases) or rule is None or rule.exact:
         return named
-    named = replace(named, passing=passing(rule, cases), finer=passing(rule, cases, FINER))
-    fits = named.adequate and named.sharp and not named.blind
+    named = replace(named, passing=passing(rule, cases))
+    fits = named.adequate and named.sharp and all(sees(rule, cases, mistake) for mistake in FINER)
     if judge.standard == "named" or (judge.standard == "auto" and fits) or not writable:
         return named
     if dtype in known.dispatch:
@@ -206,6 +207,7 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
     found = derive(dtype, [load for loads in cases for load in loads], judge.limit)
     if found is None:
         return named
+    named = replace(named, finer=passing(rule, cases, FINER))
     rate = _rate(cases, found.rule)
     computed = Choice(
         DERIVED,

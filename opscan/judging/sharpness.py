@@ -65,6 +65,22 @@ def passing(rule: Rule, cases: Sequence[Sequence[Load]], results: Mapping[str, s
     return {wrong: sum(found) / len(found) for wrong, found in shares.items() if found}
 
 
+def sees(rule: Rule, cases: Sequence[Sequence[Load]], mistake: str) -> bool:
+    """Whether a finer mistake passes less than the share that makes a standard blind; no more cases than that takes."""
+    odds: dict[int, float | None] = {}
+    caught, told = 0.0, 0
+    for loads in cases:
+        for load in loads:
+            if id(load) not in odds:
+                odds[id(load)] = pass_probability(rule, load, mistake)
+        found = [odd for load in loads if (odd := odds[id(load)]) is not None]
+        if found:
+            caught, told = caught + 1 - math.prod(found), told + 1
+        if caught > (1 - BLIND) * len(cases):
+            return True
+    return not told or caught > (1 - BLIND) * told
+
+
 def bluntest(shares: Mapping[str, float]) -> tuple[str, float]:
     """The wrong result that passes most, and how often; ("", 0) where none could be told."""
     return max(shares.items(), key=lambda item: item[1], default=("", 0.0))

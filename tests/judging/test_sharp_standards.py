@@ -16,7 +16,7 @@ from opscan.judging.loads import Load, load_of
 from opscan.judging.recommend import choose
 from opscan.judging.remedies import remedies
 from opscan.judging.settings import Judge
-from opscan.judging.sharpness import BLIND, FINER, passing
+from opscan.judging.sharpness import BLIND, FINER, passing, sees
 from opscan.judging.standards import load_standards
 from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
 
@@ -98,6 +98,17 @@ def test_finer_mistakes_at_the_range(
     assert rule is not None
     share = passing(rule, [[load(dtype, extent, outputs, high, low=low)]], FINER)[mistake]
     assert share >= BLIND if blind else share < 0.1
+
+
+@pytest.mark.parametrize("blind", [0, 1, 5, 8, 10])
+def test_to_see_a_mistake_is_to_let_it_pass_less_often(blind: int) -> None:
+    """Ten cases, of which some catch what the others let pass; in either order the answer is that of all of them."""
+    rule = load_standards().rule("double-hundredth", "bf16")
+    assert rule is not None
+    lax, sharp = (load("bf16", 64, 4096, reach) for reach in (0.01, 5.0))
+    cases = [[lax]] * blind + [[sharp]] * (10 - blind)
+    for mistake, share in passing(rule, cases, FINER).items():
+        assert sees(rule, cases, mistake) == sees(rule, cases[::-1], mistake) == (share < BLIND)
 
 
 def test_what_no_unit_tells_is_not_asked() -> None:
