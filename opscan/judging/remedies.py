@@ -9,10 +9,13 @@ from opscan.judging.loads import Load
 from opscan.judging.settings import Judge
 
 Cases = Sequence[Sequence[Load]]
+_TRIED = 512
+"""On so many of the cases a change is tried, spread over all of them, the largest among them."""
 
 
 def remedies(weak: Mapping[str, Cases], judge: Judge) -> str:
     """What would help for every dtype that no standard fits, as the end of a sentence; each change was tried."""
+    weak = {name: _some(cases) for name, cases in weak.items()}
     found: list[str] = []
     for words, change in _changes(weak):
         if any(words.split()[0] == other.split()[0] for other in found):
@@ -20,6 +23,14 @@ def remedies(weak: Mapping[str, Cases], judge: Judge) -> str:
         if all(_fits(cases, name, judge, change) for name, cases in weak.items()):
             found.append(words)
     return " or ".join(found) or "split the spec by range and extent, so that each part has a standard of its own"
+
+
+def _some(cases: Cases) -> Cases:
+    if len(cases) <= _TRIED:
+        return cases
+    sizes = (lambda load: load.extent), (lambda load: load.outputs), (lambda load: max(abs(load.low), abs(load.high)))
+    largest = [max(cases, key=lambda loads: max(map(size, loads), default=0)) for size in sizes]
+    return [*largest, *cases[:: -(-len(cases) // _TRIED)]]
 
 
 def _changes(weak: Mapping[str, Cases]) -> list[tuple[str, Callable[[Load], Load]]]:

@@ -241,3 +241,11 @@ def test_the_bank_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert derived.power > 0.98
     assert auto.power > scores["ATK 26.8.8 default (mixed_tolerance_bm)"].power + 0.1
     assert sys.modules["power"].__file__ == str(BENCHMARKS / "power.py")
+
+
+def test_of_many_cases_a_remedy_is_tried_on_some_and_on_the_largest() -> None:
+    named = replace(JUDGE, standard="named")
+    small, large = ([load("fp32", extent, 8192, 1000.0)] for extent in (64, 65536))
+    many = [*[small] * 701, large, *[small] * 701]
+    assert remedies({"fp32": many}, named) == remedies({"fp32": [*[small] * 250, large, *[small] * 250]}, named)
+    assert "reduce at most" in remedies({"fp32": many}, named)
