@@ -234,8 +234,10 @@ def _answer(case: Case, limits: Limits) -> Classification:
     # the steps that are shown should be those of this very call
     classifier = Classifier(limits=limits, only_traces=find_spec("torch") is not None)
     answer = classifier.classify(case)
-    if answer.tensors or not answer.mismatch:
+    if answer.tensors:
         return answer
+    if not answer.mismatch:  # a torch that cannot be imported, a trace that took too long: what ships may know
+        return Classifier(limits=limits).classify(case)
     for reading, given_up in other_readings(case):
         other = classifier.classify(reading)
         if other.tensors:

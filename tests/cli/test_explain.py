@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,3 +104,13 @@ def test_the_steps_are_those_of_this_call() -> None:
     steps = {tensor["name"]: tensor["path"] for tensor in answer["tensors"]}
     assert "aten.sum.dim_IntList" in steps["grad:other"]
     assert not [step for step in steps["grad:input"] if ".sum." in step]
+
+
+def test_a_torch_that_cannot_be_imported_leaves_what_ships(tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise ImportError('libhccl.so: cannot open shared object file')")
+    arguments = ["torch.maximum", "--input", "input=fp32[8,8]", "--input", "other=fp32[1,8]", "--format", "json"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))}
+    command = [sys.executable, "-m", "opscan", "explain", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert classes(json.loads(done.stdout))["grad:other"] == "broadcast-reduced"
