@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from opscan import reading
@@ -54,8 +55,8 @@ def main() -> None:
         sys.exit("no generator that can be followed")
     rows = []
     for spec, plugin in pairs:
-        followed = least(lambda: gather_evidence(spec, case_file=None, plugin=plugin, draws=DRAWS))  # noqa: B023
-        rows.append((followed, least(lambda: ast.parse(plugin.source.text)), plugin.source.path.name))  # noqa: B023
+        followed = least(partial(gather_evidence, spec, case_file=None, plugin=plugin, draws=DRAWS))
+        rows.append((followed, least(partial(ast.parse, plugin.source.text)), plugin.source.path.name))
     rows.sort()
     ratio = sum(row[0] for row in rows) / sum(row[1] for row in rows)
     middle = statistics.median(row[0] for row in rows)

@@ -88,7 +88,3 @@ def first_words(unit: Unit, status: str) -> str:
     reports = fold(unit.verdicts, unit.statuses, "cases")
     decisive = [report for report in reports if report.status == status] or list(reports)
     return f"{tensor_text(decisive[0])} {behaviour(decisive[0])}"
-
-
-def largest_extent(unit: Unit) -> int:
-    return max((verdict.tensor.extent for verdict in unit.verdicts[0].tensors), default=0)

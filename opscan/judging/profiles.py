@@ -18,7 +18,6 @@ from opscan.judging.rules import SEVERITIES, load_rule, rule_id, rule_named, rul
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 from opscan.model import Finding
 
-DEFAULT = "recommended"
 OFF = "off"
 
 

@@ -14,6 +14,7 @@ import pytest
 from opscan.data import data_path
 from opscan.judging import Judge, specs
 from opscan.judging.casefiles import JudgedCases, judge_case_file
+from opscan.judging.likeness import EXACTLY, scale
 from opscan.judging.specs import judge_spec
 from opscan.model import Case, CaseFile, Classification, Evidence, Source, Spec
 from opscan.numerics.foretelling import foretell, plan_of, shapes_of
@@ -156,3 +157,10 @@ def test_a_spec_with_many_cases_is_judged_alike(monkeypatch: pytest.MonkeyPatch,
     assert shared.report.tensors == one_by_one.report.tensors
     assert [finding.rule for finding in shared.findings] == [finding.rule for finding in one_by_one.findings]
     assert shared.report == one_by_one.report
+
+
+def test_axes_that_are_no_neighbours_are_judged_by_themselves() -> None:
+    """Over them the golden adds in one chain, though extents and sizes are those of neighbours."""
+    apart, together = ((1, 4, 1), (1, 1, 4))
+    ways = {scale((16,), [own], (EXACTLY,), [(4, 4, 4), own]) for own in (apart, together)}
+    assert len(ways) == 2
