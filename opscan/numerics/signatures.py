@@ -13,6 +13,7 @@ _PARAMETER = re.compile(
 )
 _KINDS = {
     "Tensor": "tensor",
+    "Either": "other",
     "int": "int",
     "SymInt": "int",
     "float": "float",
