@@ -28,9 +28,13 @@ _TAKES: Mapping[str, Callable[[int], bool]] = {
     "ordered": lambda found: found <= 2,
     "numbers": lambda found: found >= 1,
     "mask": lambda found: found == 0,
+    "complex": lambda found: found == 3,
     "ordered-numbers": lambda found: found in (1, 2),
+    "ordered-wide": lambda found: found <= 2,
+    "any-wide": lambda found: True,
 }
-"""What `takes` says of the common dtype of the tensors of a call."""
+"""What `takes` says of the common dtype of the tensors of a call; `wide`: no fp16 and no bf16."""
+_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_TAKES[word](category(dtype)) for dtype in given):
+        narrow = word.endswith("wide") and any(dtype in _HALF for dtype in given)
+        if narrow or not all(_TAKES[word](category(dtype)) for dtype in given):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 

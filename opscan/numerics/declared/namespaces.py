@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import dtypes, shapes
+from opscan.numerics.declared import dtypes, pointwise_shapes, shapes
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -49,6 +49,7 @@ _FUNCTIONS: dict[str, Any] = {
     "math": math,
     "inf": math.inf,
     **{name: getattr(shapes, name) for name in shapes.__all__},
+    **{name: getattr(pointwise_shapes, name) for name in pointwise_shapes.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,
