@@ -83,9 +83,8 @@ def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, in
             matched[parameter.name] = place
             del free[place]
     for kinds in (True, False):
-        needed = [
-            p for p in entry.parameters if p.required and p.name not in matched and (p.kind in _TENSOR_LIKE) is kinds
-        ]
+        open_ones = [p for p in entry.parameters if p.required and p.name not in matched]
+        needed = [p for p in open_ones if (p.kind in _TENSOR_LIKE) is kinds]
         strangers = [
             p for p, name in free.items() if (inputs[p].kind in _TENSORS) is kinds and not _is_ignored(entry, name)
         ]
