@@ -247,6 +247,15 @@ def catalog_show(name: str) -> int:
     return 0
 
 
+@catalog.command("sources")
+@click.option("--accept", is_flag=True, help="Take the texts of the installed torch as read.")
+def catalog_sources(accept: bool) -> int:
+    """The entries whose PyTorch formula is not the one any more that they were written from; needs torch."""
+    from opscan.cataloguing import sources
+
+    return sources(accept=accept)
+
+
 @cli.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option(
