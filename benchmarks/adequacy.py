@@ -88,7 +88,7 @@ FANS = {
     "blocks of 16, chained": lambda n: (*fans.tree(16), max(n / 16, 1.0)),
     "threes": lambda n: fans.tree(n, 3),
     "folded": fans.tree,
-    "PyTorch": fans.torch_cpu,
+    "PyTorch": fans.cascade,
 }
 """The fans of every emulated order (opscan/judging/orders.py)."""
 
