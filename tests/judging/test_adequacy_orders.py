@@ -15,7 +15,6 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def cells() -> list[Any]:
-    pytest.importorskip("torch")
     pytest.importorskip("scipy")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
