@@ -29,17 +29,17 @@ SURE_ELEMENTS = 1 << 16
 """Up to so many elements, and attributes no larger than that, a refusal on fake tensors is confirmed on real ones."""
 
 
-def classify(case: Case, golden: Plugin | None = None) -> Classification:
+def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     """The class of every forward output and, where `case.backward`, of every gradient.
 
-    `golden`: the plugin that holds the executor of the case; where its code cannot be followed, the name decides, and
-    the reason says why. Anything that cannot be told is a Classification without tensors and with the reason; nothing
-    is raised.
+    `golden`: the plugin that holds the executor of the case, or why that cannot be read; what its code does decides,
+    never the name. Anything that cannot be told is a Classification without tensors and with the reason; nothing is
+    raised.
     """
+    if isinstance(golden, str):
+        return Classification((), "none", golden)
     if golden is not None:
-        read = _read(case, golden)
-        named = read if read.tensors else classify(case)
-        return replace(named, reason=read.reason) if named.tensors else read
+        return _read(case, golden)
     basis = basis_of(case)
     if basis == "name" or is_npu_name(case.name or ""):
         known = _described(case)
