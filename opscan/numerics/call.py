@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, Bits, join
+from opscan.numerics.bits import PLAIN, Bits, Level, join
 
 SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Bits of the significand, the hidden one included."""
@@ -53,6 +53,7 @@ class Call:
 
     `broadcast`: the autograd engine sums this gradient back to the shape of an input that was broadcast.
     `steered`: the run has read a whole number from a tensor, which may have decided any shape since.
+    `drawn`: what a number is that this call draws, unless it is random: a constant by a fixed seed, or an input.
     """
 
     op: str
@@ -63,6 +64,7 @@ class Call:
     backward: bool = False
     broadcast: bool = False
     steered: bool = False
+    drawn: Level = Level.RANDOM
 
     def operands(self) -> Iterator[Operand]:
         for value in self.arguments.values():

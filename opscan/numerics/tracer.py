@@ -16,33 +16,12 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, Bits, Level, extend, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
+from opscan.numerics.outcome import with_step
 from opscan.numerics.transfer import transfer
-
-_UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
-"""Kinds that are no step worth drawing."""
-
-_CLASSES = {
-    Level.CONST: NumericClass.SELECT_ONLY,
-    Level.SELECT: NumericClass.SELECT_ONLY,
-    Level.ROUNDED_ONCE: NumericClass.ARITHMETIC,
-    Level.ARITHMETIC: NumericClass.ARITHMETIC,
-    Level.ACCUMULATED: NumericClass.ACCUMULATED,
-    Level.RANDOM: NumericClass.RANDOM,
-    Level.UNKNOWN: NumericClass.UNKNOWN,
-}
-
-
-def class_of(bits: Bits) -> NumericClass:
-    if bits.uninitialised:
-        return NumericClass.RANDOM
-    if bits.level == Level.ACCUMULATED and set(bits.causes) == {"broadcast"}:
-        return NumericClass.BROADCAST_REDUCED
-    return _CLASSES[bits.level]
 
 
 class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
@@ -56,6 +35,14 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._leaked: Bits | None = None
         self._steered = False
         self._alive: list[Any] = []
+        self._hosted: set[int] = set()
+        self._replaced: dict[int, Any] = {}
+        self.fixed: set[int | None] = set()
+        """The generators that a golden has given a fixed seed, by their identity; None is torch's own."""
+        self.prepares = False
+        """What is drawn now is drawn before the comparison: every device is given the same."""
+        self.guards = False
+        """What is read now only decides whether the golden raises, after which nothing is compared."""
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
         self._set(tensor, bits)
@@ -72,6 +59,19 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def spread_of(self, tensor: Any) -> int:
         """Whether the shape of `tensor` follows from values: see `Facts`."""
         return self._facts.get(_storage(tensor), NOTHING).spread
+
+    def keep(self, value: Any) -> None:
+        """Hold on to a value whose identity is a key."""
+        self._alive.append(value)
+
+    def replace(self, old: Any, new: Any) -> None:
+        """`new` is what the run takes for the input `old` from now on."""
+        self.keep(old)
+        self._replaced[id(old)] = new
+
+    def current(self, tensor: Any) -> Any:
+        """What the run has taken for an input."""
+        return self._replaced.get(id(tensor), tensor)
 
     def _set(self, tensor: Any, bits: Bits) -> None:
         self._alive.append(tensor)  # a freed storage's address would be given to another tensor
@@ -126,6 +126,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             backward=self.phase == "backward",
             broadcast=self._sums_broadcast(packet, arguments, outputs),
             steered=self._steered,
+            drawn=self._drawn(arguments),
         )
         results = transfer(call, kind)
         if len(results) < len(outputs):
@@ -133,16 +134,32 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             results = (*results, *(missing for _ in outputs[len(results) :]))
         if self._leaked is not None:
             results = tuple(join((bits, self._leaked)) for bits in results)
-        if packet == "_local_scalar_dense":
+        if packet == "_local_scalar_dense" and not self.guards:
             self._leak(call)
         facts = deduce(call)
+        if self.fixed and self._on_host(arguments):
+            self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), facts, written)
+                self._store(output, with_step(call, kind, bits), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
                 self._set(tensor, join((self.bits_of(tensor), spill)))
+
+    def _drawn(self, arguments: Mapping[str, Any]) -> Level:
+        """What a number is that a call draws. On a device torch's own generator is another than on the host."""
+        if self.prepares:
+            return Level.SELECT
+        generator = arguments.get("generator")
+        if generator is not None and generator is not torch.default_generator:
+            return Level.CONST if id(generator) in self.fixed else Level.RANDOM
+        return Level.CONST if None in self.fixed and self._on_host(arguments) else Level.RANDOM
+
+    def _on_host(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether no argument of a call comes from an input, which may lie on a device."""
+        tensors = (value for value in _flat(arguments.values()) if value is not None)
+        return all(_storage(tensor) in self._hosted for tensor in tensors)
 
     def _leak(self, call: Call) -> None:
         """A number that was read from a tensor may decide anything that the operator computes after it."""
@@ -161,13 +178,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
         self._set(output, bits)
         self._facts[key] = facts
-
-    def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
-        if kind in _UNDRAWN or bits.uninitialised:
-            return bits
-        numeric_class = class_of(bits)
-        reduced = numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-        return extend(bits, Step(call.op, self.phase, numeric_class, bits.addends if reduced else 1))
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

@@ -9,7 +9,7 @@ from typing import Any
 
 from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
 from opscan.numerics.call import Call, Operand
-from opscan.numerics.transfer.copies import cast
+from opscan.numerics.transfer.copies import cast, without_chance
 
 _ANY_DTYPE = frozenset({"cast", "view", "const", "uninitialised", "extreme", "quantise"})
 """Kinds whose operands are not first brought to the dtype of the result."""
@@ -65,6 +65,7 @@ def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
     rule = rule_of(kind) if kind else None
     if kind not in _ANY_DTYPE:
         call = _promoted(call)
+    call = without_chance(call)
     if rule is None:
         bits = unknown(call.joined(), f"no kind is known for {call.op}")
         return tuple(bits for _ in call.outputs)

@@ -94,6 +94,8 @@ def _crowded(kernel: int, count: int, size: int, digits: int) -> int:
     """
     if count <= 1 or size <= kernel:
         return max(1, min(kernel, count))
+    if count == 2:  # the first window begins at the first element, the last ends at the last one
+        return 2 if 2 * kernel > size else 1
     step = (size - kernel) / (count - 1)
     return min(count, math.floor((kernel + 6 * size * 2.0**-digits) / step) + 1)
 
