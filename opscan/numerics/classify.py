@@ -150,7 +150,7 @@ def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any,
     from opscan.numerics.tracer import class_of
 
     dtype = str(tensor.dtype).removeprefix("torch.")
-    own = [cause for cause in bits.causes if cause != "broadcast"]
+    own = [stage for stage in bits.stages if stage.cause != "broadcast"]
     reduced = bits.level == Level.ACCUMULATED
     reason = "its memory is never written" if bits.uninitialised else bits.reason
     return TensorClass(
@@ -161,12 +161,13 @@ def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any,
         numeric_class=class_of(bits),
         input=argument.position if argument else None,
         correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=next(iter(own or bits.causes), None) if reduced else None,
+        cause=max(own or bits.stages, key=lambda stage: stage.extent).cause if reduced else None,
         depends_on=tuple(sorted(bits.depends)),
-        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
+        extent=bits.extent if reduced or bits.level == Level.ROUNDED_ONCE else 1,
         products=bits.products,
         path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
+        stages=bits.stages if reduced else (),
     )
 
 

@@ -10,21 +10,41 @@ import os
 
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, Bits, Level, extend, join, unknown
+from opscan.numerics.bits import CONST, SEVERAL, Bits, Level, extend, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
+from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
 
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
+
+_PLACEWISE = frozenset(
+    {
+        "sum-of-two", "product", "quotient", "multiply-add", "power", "scaled-copy", "masked-scale", "difference",
+        "quantise", "arithmetic", "exact", "cast", "fill",
+    }
+)  # fmt: skip
+"""Kinds whose results depend on the operands at the same place alone."""
+_PLACEWISE_CHOICES = frozenset(
+    {
+        "clamp", "clamp_max", "clamp_min", "complex", "fmax", "fmin", "hardshrink", "hardshrink_backward", "hardtanh",
+        "hardtanh_backward", "heaviside", "masked_fill", "maximum", "minimum", "nan_to_num", "relu",
+        "softshrink_backward", "threshold", "threshold_backward", "where", "tril", "triu",
+    }
+)  # fmt: skip
+_MOST_OFFSETS = 1 << 16
+"""Up to so many elements of a view are counted one by one."""
 
 _CLASSES = {
     Level.CONST: NumericClass.SELECT_ONLY,
@@ -40,7 +60,7 @@ _CLASSES = {
 def class_of(bits: Bits) -> NumericClass:
     if bits.uninitialised:
         return NumericClass.RANDOM
-    if bits.level == Level.ACCUMULATED and set(bits.causes) == {"broadcast"}:
+    if bits.level == Level.ACCUMULATED and {stage.cause for stage in bits.stages} == {"broadcast"}:
         return NumericClass.BROADCAST_REDUCED
     return _CLASSES[bits.level]
 
@@ -55,15 +75,26 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._facts: dict[int, Facts] = {}
         self._leaked: Bits | None = None
         self._steered = False
+        self._calls = 0
         self._alive: list[Any] = []
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, bits)
+        self._set(tensor, replace(bits, sources=frozenset({_storage(tensor)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
         """The bits of `tensor`; a tensor that no call has made is a constant."""
         return self._bits.get(_storage(tensor), CONST)
+
+    def _seen(self, tensor: Any) -> Bits:
+        """The bits of `tensor` as an operand: a part of a storage holds other elements than another part."""
+        bits = self.bits_of(tensor)
+        if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
+            return bits
+        key = _storage(tensor)
+        place = hash((key, tensor.storage_offset(), tuple(tensor.shape), tensor.stride()))
+        others = bits.sources - {key}
+        return replace(bits, sources=frozenset(sorted({place, *others})[:SEVERAL]))
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -104,8 +135,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 else value
                 for name, value in arguments.items()
             }
-            packet = _packet(func).removeprefix("_foreach_")
-            self._record(func, single, [output], [output] if written else [], packet=packet)
+            self._record(func, single, [output], [output] if written else [])
 
     def _record(
         self,
@@ -113,9 +143,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         arguments: Mapping[str, Any],
         outputs: Sequence[Any],
         written: Sequence[Any],
-        packet: str | None = None,
     ) -> None:
-        packet = packet or _packet(func)
+        packet = rule_name(_packet(func))
         kind = kind_of(packet) or ("view" if _is_view(func) else None)
         call = Call(
             op=f"{func.namespace}.{_packet(func)}.{func._overloadname}",
@@ -138,11 +167,20 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         facts = deduce(call)
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), facts, written)
+                self._store(output, self._step(call, kind, self._sourced(call, kind, bits)), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
                 self._set(tensor, join((self.bits_of(tensor), spill)))
+
+    def _sourced(self, call: Call, kind: str | None, bits: Bits) -> Bits:
+        """Where the elements come from: of one place of each operand, or of places of this call's own choice."""
+        if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
+            return bits
+        if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
+            return replace(bits, sources=call.joined().sources)
+        self._calls += 1
+        return replace(bits, sources=frozenset() if bits.addends > 1 else frozenset({-self._calls}))
 
     def _leak(self, call: Call) -> None:
         """A number that was read from a tensor may decide anything that the operator computes after it."""
@@ -157,7 +195,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         key = _storage(output)
         in_place = any(output is tensor for tensor in written)
         if key in self._bits and (not in_place or not _covers(output)):
-            bits = join((self._bits[key], bits))
+            known = self._bits[key]
+            bits = replace(join((known, bits)), sources=known.sources) if not in_place else join((known, bits))
             facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
         self._set(output, bits)
         self._facts[key] = facts
@@ -167,7 +206,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             return bits
         numeric_class = class_of(bits)
         reduced = numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-        return extend(bits, Step(call.op, self.phase, numeric_class, bits.addends if reduced else 1))
+        return extend(bits, Step(call.op, self.phase, numeric_class, bits.extent if reduced else 1))
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -178,13 +217,15 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             return Operand(
                 tuple(value.shape),
                 dtype,
-                self.bits_of(value),
+                self._seen(value),
                 facts.zero,
                 facts.unit,
                 facts.region if covers else None,
                 facts.distinct,
                 facts.spread,
                 facts.pool if covers else None,
+                _repeats(value, facts.repeats),
+                facts.held,
             )
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
@@ -229,6 +270,18 @@ def _covers(tensor: Any) -> bool:
         return bool(tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
     except (NotImplementedError, RuntimeError):
         return False
+
+
+def _repeats(tensor: Any, known: int) -> int:
+    """How often one number occurs in a view of numbers that occur `known` times."""
+    if known != 1 or tensor.is_contiguous():
+        return known
+    offsets = [0]
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        if len(offsets) * size > _MOST_OFFSETS:
+            return 0
+        offsets = [offset + place * stride for offset in offsets for place in range(size)]
+    return max(Counter(offsets).values(), default=0)
 
 
 def _packet(func: Any) -> str:

@@ -178,7 +178,7 @@ def _prepare(data: Record) -> None:
         return
     for value in (*data.fields["args"], *data.fields["kwargs"].values()):
         for tensor in value if type(value) in (list, tuple) else (value,):
-            if is_tensor(tensor) and tracer.bits_of(tensor).level == Level.RANDOM and not tracer.bits_of(tensor).causes:
+            if is_tensor(tensor) and tracer.bits_of(tensor).level == Level.RANDOM and not tracer.bits_of(tensor).stages:
                 tracer.seed(tensor, Bits())
 
 

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from opscan.numerics.call import spatial
-from opscan.numerics.overlaps import adaptive_windows, copies, overlap, padding_hits, tapped
+from opscan.numerics.overlaps import adaptive_windows, copies, padding_hits
 from opscan.numerics.paths.signature import Instance
 from opscan.numerics.paths.terms import NoValue, Number, Term, axes_in, listed, no_value, number, shape, share
+
+
+def overlap(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], windows: Sequence[int]) -> int:
+    """How many windows can cover one element, over all axes."""
+    hits = 1
+    for size, step, spread, count in zip(kernel, stride, dilation, windows, strict=True):
+        # a window covers an element by one tap in so many: their distance must be a multiple of the stride
+        covering = math.ceil(size / (step // math.gcd(step, spread)))
+        hits *= max(1, min(covering, count))
+    return hits
+
+
+def tapped(given: int, size: int, taps: int) -> int:
+    """How many of `given` interpolated places, `taps` for each on an axis, can read one element of `size`."""
+    return min(given, taps * math.ceil(given / max(size, 1)) + 1)
 
 
 def _numel(source: Term) -> Number:
