@@ -103,6 +103,13 @@ def join(parts: Iterable[Bits]) -> Bits:
     )
 
 
+def either(parts: Iterable[Bits]) -> Bits:
+    """The bits of elements of which each has those of one of `parts`."""
+    known = list(parts)
+    grown = max(known, key=lambda bits: bits.addends)
+    return join(bits if bits is grown else replace(bits, addends=1, cause="", chain=1) for bits in known)
+
+
 def _grows_alike(one: Bits, other: Bits) -> bool:
     return (one.cause, one.addends) == (other.cause, other.addends)
 
@@ -210,11 +217,14 @@ def _cause(first: str, second: str) -> str:
     return second if first in ("", "broadcast") and second else first
 
 
-def add(first: Bits, second: Bits, cause: str = "reduction", most: int | None = None) -> Bits:
+def add(
+    first: Bits, second: Bits, cause: str = "reduction", most: int | None = None, *, through_products: bool = True
+) -> Bits:
     """The sum of two values, either of which may be a sum itself; `most` addends meet where less than all of both do.
 
     Three and more that come from several elements are a sum in an open order: a kernel for the whole may add them in
-    another one. A constant is no addend, and a complete sum that a rounding has ended none of another such sum.
+    another one; `through_products` too where they are as many as only a loop makes. A constant is no addend, and a
+    complete sum that a rounding has ended none of another such sum.
     """
     if Level.CONST in (first.level, second.level):
         bits = join((first, second))
@@ -229,10 +239,11 @@ def add(first: Bits, second: Bits, cause: str = "reduction", most: int | None = 
     terms = first.terms + second.terms if most >= first.addends + second.addends else bits.terms
     if addends == 2 and bits.level <= Level.SELECT:
         return replace(at_least(bits, Level.ROUNDED_ONCE), addends=2, chain=2, terms=2)
-    summed = bool(first.cause or second.cause) or ((addends >= SEVERAL or terms >= LONG) and _several(bits))
+    long = through_products and terms >= LONG
+    summed = bool(first.cause or second.cause) or ((addends >= SEVERAL or long) and _several(bits))
     summed = summed and bits.level <= Level.ACCUMULATED
     ended = _merge_stages([first.ended, second.ended])
-    if summed and addends < terms and not (first.cause or second.cause):  # products lie between the additions
+    if summed and long and addends < terms and not (first.cause or second.cause):
         addends = terms
         ended = tuple(stage for stage in ended if stage not in (Stage(cause, first.terms), Stage(cause, second.terms)))
     return replace(

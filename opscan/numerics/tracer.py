@@ -25,6 +25,7 @@ from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
+from opscan.numerics.written_parts import Place, WrittenParts
 
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
@@ -73,6 +74,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self.phase = "forward"
         self._bits: dict[int, Bits] = {}
         self._facts: dict[int, Facts] = {}
+        self._parts: dict[int, WrittenParts] = {}
         self._leaked: Bits | None = None
         self._steered = False
         self._calls = 0
@@ -84,17 +86,22 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
 
     def bits_of(self, tensor: Any) -> Bits:
         """The bits of `tensor`; a tensor that no call has made is a constant."""
-        return self._bits.get(_storage(tensor), CONST)
-
-    def _seen(self, tensor: Any) -> Bits:
-        """The bits of `tensor` as an operand: a part of a storage holds other elements than another part."""
-        bits = self.bits_of(tensor)
-        if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
-            return bits
         key = _storage(tensor)
-        place = hash((key, tensor.storage_offset(), tuple(tensor.shape), tensor.stride()))
-        others = bits.sources - {key}
-        return replace(bits, sources=frozenset(sorted({place, *others})[:SEVERAL]))
+        return self._parts[key].whole if key in self._parts else self._bits.get(key, CONST)
+
+    def _seen(self, tensor: Any) -> tuple[Bits, Facts]:
+        """What is known of `tensor` as an operand: a part of a storage holds other elements than another part."""
+        key = _storage(tensor)
+        bits, facts = self._bits.get(key, CONST), self._facts.get(key, NOTHING)
+        parts = self._parts.get(key)
+        place = _place(tensor) if parts or bits.sources else None
+        if parts and place:
+            bits, own = parts.read(place)
+            facts = NOTHING if own is None else own
+        if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
+            return bits, facts
+        sources = sorted({hash((key, place)), *(bits.sources - {key})})
+        return replace(bits, sources=frozenset(sources[:SEVERAL])), facts
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -107,6 +114,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _set(self, tensor: Any, bits: Bits) -> None:
         self._alive.append(tensor)  # a freed storage's address would be given to another tensor
         self._bits[_storage(tensor)] = bits
+        self._parts.pop(_storage(tensor), None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -195,11 +203,21 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         key = _storage(output)
         in_place = any(output is tensor for tensor in written)
         if key in self._bits and (not in_place or not _covers(output)):
-            known = self._bits[key]
-            bits = replace(join((known, bits)), sources=known.sources) if not in_place else join((known, bits))
-            facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
+            self._alive.append(output)
+            if in_place:
+                self._write_part(output, bits, facts)
+            return
         self._set(output, bits)
         self._facts[key] = facts
+
+    def _write_part(self, part: Any, bits: Bits, facts: Facts) -> None:
+        key, place = _storage(part), _place(part)
+        before = self._facts.get(key, NOTHING)
+        if place is None:
+            self._set(part, join((self._bits[key], bits)))
+        else:
+            self._parts.setdefault(key, WrittenParts(self._bits[key], before)).write(place, bits)
+        self._facts[key] = facts.merged(before)
 
     def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
         if kind in _UNDRAWN or bits.uninitialised:
@@ -210,14 +228,13 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            key = _storage(value)
             dtype = str(value.dtype).removeprefix("torch.")
-            facts = self._facts.get(key, NOTHING)
+            bits, facts = self._seen(value)
             covers = _covers(value)
             return Operand(
                 tuple(value.shape),
                 dtype,
-                self._seen(value),
+                bits,
                 facts.zero,
                 facts.unit,
                 facts.region if covers else None,
@@ -263,6 +280,13 @@ def _storage(tensor: Any) -> int:
         return int(tensor.untyped_storage()._cdata)
     except (NotImplementedError, RuntimeError):  # sparse layouts have no storage
         return id(tensor)
+
+
+def _place(tensor: Any) -> Place | None:
+    try:
+        return Place(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
+    except (NotImplementedError, RuntimeError):  # sparse layouts have no strides
+        return None
 
 
 def _covers(tensor: Any) -> bool:

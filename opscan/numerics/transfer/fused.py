@@ -19,8 +19,16 @@ def _opaque(call: Call) -> tuple[Bits, ...]:
         extreme = round_once(call.joined())  # the largest or smallest of products that are rounded one by one
         return tuple(extreme for _ in call.outputs)
     count = EXTENTS.get(call.packet, _everything)(call)
+    if call.packet == "multilabel_margin_loss_forward":
+        return _multilabel(call, count)
     cause = "contraction" if call.packet in _CONTRACTIONS else "reduction"
     return call.each_output(end(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True)))
+
+
+def _multilabel(call: Call, count: int) -> tuple[Bits, ...]:
+    """The loss, and which classes are targets."""
+    loss = accumulate(round_many(call.tensor("self").bits), count, "reduction", "shapes", fused=True)
+    return end(loss), call.tensor("target").bits
 
 
 _DISTANCES = {

@@ -27,7 +27,12 @@ def _sum_of_two(call: Call) -> tuple[Bits, ...]:
     scaled = second.bits if isinstance(second, Operand) else CONST
     if not _scales(alpha, call):
         scaled = multiply(scaled, once=False)
-    total = add(first.bits if isinstance(first, Operand) else CONST, scaled, *_meeting(call, first, second))
+    total = add(
+        first.bits if isinstance(first, Operand) else CONST,
+        scaled,
+        *_meeting(call, first, second),
+        through_products=not call.backward,
+    )
     if not _whole(second, call) or not _whole(first, call):
         total = at_least(total, Level.ARITHMETIC)
     return call.each_output(total)
