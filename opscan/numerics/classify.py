@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, Plugin, TensorClass
+from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits
 from opscan.numerics.described import bind_described
@@ -102,7 +102,7 @@ def _with_largest(golden: Golden, case: Case) -> tuple[TensorClass, ...]:
         run = trace(golden, bind(case, (), executor=True), None, real=True, largest=True)
     except (NeedsData, OutOfMemory, Refused, NotFollowed):
         return ()
-    return tuple(describe(*entry) for entry in run)
+    return tuple(_described_tensor(*entry) for entry in run)
 
 
 def _loosest(one: TensorClass, other: TensorClass) -> TensorClass:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, unknown
-from opscan.numerics.call import Call
+from opscan.numerics.bits import PLAIN, Bits, Level, unknown
+from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
-from opscan.numerics.outcome import with_step
+from opscan.numerics.outcome import sourced, with_step
+from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
 
 _NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfold_copy"})
 """Packets of kind `view` whose result has memory of its own."""
+_SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
+"""Views that leave the elements in their order."""
 _TAKES: Mapping[str, Callable[[int], bool]] = {
     "whole": lambda found: found <= 1,
     "integers": lambda found: found == 1,
@@ -142,7 +146,7 @@ def _judge(
     source = entry.source.split(" ")[0]
     made = Call(
         op=f"aten.{source}" if "." in source else f"aten.{packet}.default",
-        packet=packet,
+        packet=rule_name(packet),
         overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
         outputs=tuple(output.operand for output in outputs),
@@ -155,8 +159,19 @@ def _judge(
     facts = deduce(made)
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
     for output, bits in zip(outputs, results, strict=False):
-        output.bits = with_step(made, kind, bits)
+        _State.numbers += 1
+        moved = looks and packet not in _SAME_PLACES
+        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
+        output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
+
+
+def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
+    """What stands at a place of a view is another element than at that place of its source; the same in equal views."""
+    if bits.level == Level.CONST or not bits.sources:
+        return bits
+    attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
+    return replace(bits, sources=frozenset({hash((bits.sources, made.packet, *attributes, view.shape))}))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
@@ -164,7 +179,7 @@ def _seen_through(source: Tensor, view: Tensor) -> Facts:
     held = source.facts
     if source.numel() == view.numel():
         return held
-    return Facts(held.zero, held.unit, None, held.distinct, held.spread)
+    return replace(held, region=None, pool=None, repeats=0)
 
 
 def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor]) -> None:
@@ -190,7 +205,13 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
 
 def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Facts) -> Tensor:
     """An input of the operator."""
-    return Tensor(shape, dtype, PLAIN, facts, requires_grad=requires_grad)
+    return Tensor(shape, dtype, _own_bits(), facts, requires_grad=requires_grad)
+
+
+def _own_bits() -> Bits:
+    """The bits of a tensor whose elements are like those of no other."""
+    _State.numbers += 1
+    return replace(PLAIN, sources=frozenset({_State.numbers}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -199,7 +220,7 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     kept: list[Any] = []
     with _backward_phase():
         for root in roots:
-            upstream = Tensor(root.shape, root.dtype, PLAIN, Facts(spread=root.facts.spread))
+            upstream = Tensor(root.shape, root.dtype, _own_bits(), Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
+from opscan.numerics.bits import Bits, Level, join, lengthen, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.transfer.copies import cast, without_chance
 
@@ -82,11 +82,12 @@ def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) 
     longer = spread > 1 and _family_of(kind) in _SUMMING
 
     def hang(bits: Bits) -> Bits:
-        raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.addends > inherited.addends
+        raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.stages != inherited.stages
+        raised = raised or bits.extent > inherited.extent
         if not raised and not longer:
             return bits
-        if spread > 1 and bits.level <= Level.ACCUMULATED:
-            bits = accumulate(join((bits, inherited)), spread, "reduction", "shapes")
+        if spread > 1:
+            bits = lengthen(join((bits, inherited)), inherited, spread)
         return replace(bits, depends=bits.depends | {"values"})
 
     return tuple(map(hang, results))
