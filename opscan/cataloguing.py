@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
-from opscan.explaining import BadInput, case_of
-from opscan.model import Case
 from opscan.numerics.paths.shipping import find, index, load
 from opscan.numerics.paths.wording import describe_paths
 
@@ -37,69 +34,29 @@ def show(name: str) -> str:
     return "\n".join(lines)
 
 
-def build(only: Sequence[str], folders: Sequence[Path], *, jobs: int, seconds: float) -> int:
-    """Derive and write the paths; returns 0."""
-    from opscan.numerics.paths.building import build as build_paths
+def check(only: Sequence[str], *, calls: int, seed: int | None, jobs: int, seconds: float, share: float) -> int:
+    """Draw calls afresh and hold every answer against a trace and the oracles; returns 1 where something is wrong."""
+    from random import SystemRandom
 
-    with _Bar("deriving") as bar:
-        folders, cases = starts(folders)
-        built = build_paths(only, folders, jobs=jobs, seconds=seconds, progress=bar.step, cases=cases)
-    click.echo(
-        f"{built.with_paths} of {built.subjects} operators have {built.paths} paths, from {built.traces} traces; "
-        f"{built.names} names resolve to one"
-    )
-    for name, failures in sorted(built.failures.items()):
-        for form, reason in list(failures.items())[:3]:
-            click.echo(f"  without: {name} {form}: {reason}")
-    return 0
+    from opscan.checking.crew import examine_all
+    from opscan.checking.report import Tally
+    from opscan.checking.tasks import tasks_of
 
-
-def check(only: Sequence[str], folders: Sequence[Path], *, jobs: int, calls: int, seed: int, prune: bool) -> int:
-    """Compare with fresh traces; returns 1 where a path says something else than the trace."""
-    from opscan.numerics.paths.building import check as check_paths
-    from opscan.numerics.paths.building import prune as prune_paths
-
+    seed = SystemRandom().randrange(1 << 32) if seed is None else seed
+    click.echo(f"seed {seed}")
+    tasks = tasks_of(only, calls=calls, seed=seed, share=share, seconds=seconds)
+    if not tasks:
+        raise click.UsageError(f"no operator has {' or '.join(only)} in its name")
+    tally = Tally()
+    done = 0
     with _Bar("checking") as bar:
-        folders, cases = starts(folders)
-        checks = check_paths(only, folders, jobs=jobs, calls=calls, seed=seed, progress=bar.step, cases=cases)
-    total = checks.told + checks.silent + sum(map(len, checks.wrong.values()))
-    click.echo(
-        f"{checks.names} names, {total} fresh calls: {checks.told} told as traced, {checks.silent} left to a trace, "
-        f"{sum(map(len, checks.wrong.values()))} wrong; {checks.leaks} of {checks.refused} refused calls answered"
-    )
-    for name, wrong in sorted(checks.wrong.items()):
-        for _, text in wrong[:3]:
-            click.echo(f"  wrong: {name}: {text}")
-    for name, reason in sorted(checks.failures.items()):
-        click.echo(f"  not checked: {name}: {reason}")
-    if prune and checks.wrong:
-        click.echo(f"{prune_paths(checks)} forms are taken out: their calls are traced from now on")
-    return int(bool(checks.wrong))
-
-
-def starts(paths: Sequence[Path]) -> tuple[list[Path], list[Case]]:
-    """The folders and specs among `paths`, and the calls that `.txt` files list.
-
-    A line of these is `NAME | INPUT INPUT ...`, the inputs as `opscan explain` takes them; what follows another bar,
-    and lines that start with #, are not read. Raises UsageError naming the line.
-    """
-    folders, cases = [], []
-    for path in paths:
-        if path.suffix != ".txt":
-            folders.append(path)
-            continue
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as problem:
-            raise click.UsageError(f"{path}: it cannot be read as text: {problem}") from problem
-        for number, line in enumerate(lines, 1):
-            if line.strip() and not line.startswith("#"):
-                name, _, rest = line.partition("|")
-                try:
-                    cases.append(case_of(name.strip(), rest.partition("|")[0].split(), backward=False))
-                except BadInput as problem:
-                    raise click.UsageError(f"{path}:{number}: {problem}") from problem
-    return folders, cases
+        for result in examine_all(tasks, jobs):
+            tally.add(result)
+            done += 1
+            bar.step(done, sum(task.stop - task.start for task in tasks), result[0].base)
+    for line in tally.lines(most=40):
+        click.echo(line)
+    return int(tally.failed)
 
 
 class _Bar:
