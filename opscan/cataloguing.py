@@ -1,82 +1,61 @@
-"""What `opscan catalog` does: list, show, build and check the gradient paths that ship."""
+"""What `opscan catalog` does: list and show the declared steps of operators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from opscan.numerics.paths.shipping import find, index, load
-from opscan.numerics.paths.wording import describe_paths
+from opscan.numerics.declared.entries import MalformedEntry, Place, index, parse
+from opscan.numerics.declared.operators import spelt
+from opscan.numerics.kinds import kind_of, reason_of
 
 
 def list_names(part: str) -> str:
-    """One line for each name that has paths and contains `part`, and what they cover."""
-    names = [name for name, entry in sorted(index()["names"].items()) if "file" in entry and part in name]
-    lines = []
-    for name in names:
-        known = find(name)
-        forms = load(known.file) if known is not None and known.file is not None else {}
-        same = "" if known is None or known.file == name else f"  as {known.file}"
-        lines.append(f"{name:48} {len(forms):3} forms{same}")
-    lines.append(f"{len(names)} names, derived with torch {index()['torch']}")
-    return "\n".join(lines) + "\n"
+    """One line for each entry whose name contains `part`: where it stands, and what it is."""
+    found = [(name, place) for name, place in sorted(index().items()) if part in name]
+    lines = [f"{name:44} {place.path.name}:{place.line:<5} {_summary(place)}" for name, place in found]
+    return "\n".join([*lines, f"{len(found)} entries"]) + "\n"
+
+
+def _summary(place: Place) -> str:
+    content = parse(place)
+    if isinstance(content, str):
+        return f"as {content}"
+    return "formula" if "formula" in content else kind_of(place.key) or "no kind"
+
+
+def sources(*, accept: bool) -> int:
+    """Which entries to read again beside the installed torch; `accept`: they have been read. 1 where there are some."""
+    from importlib.metadata import version
+
+    from opscan.data import data_path
+    from opscan.numerics.declared.sources import NoSources, current_texts, renewed, to_read_again, written_from
+
+    try:
+        texts = current_texts()
+    except NoSources as problem:
+        raise click.UsageError(str(problem)) from None
+    if accept:
+        path = data_path("catalog", "steps", "sources.txt")
+        path.write_text(renewed(texts, version("torch")), encoding="utf-8")
+    lines = to_read_again(texts, written_from())
+    click.echo("\n".join([*lines, f"{len(lines)} entries to read again beside torch {version('torch')}"]))
+    return int(bool(lines))
 
 
 def show(name: str) -> str:
-    """The paths of one operator in words. Raises UsageError where none ship."""
-    known = find(name)
-    if known is None or known.file is None:
-        raise click.UsageError(f"no paths ship for `{name}`: it is traced when it is asked for")
-    lines = [f"{name}({', '.join(known.parameters)})", ""]
-    for paths in load(known.file).values():
-        lines += [*describe_paths(paths), ""]
-    return "\n".join(lines)
-
-
-def check(only: Sequence[str], *, calls: int, seed: int | None, jobs: int, seconds: float, share: float) -> int:
-    """Draw calls afresh and hold every answer against a trace and the oracles; returns 1 where something is wrong."""
-    from random import SystemRandom
-
-    from opscan.checking.crew import examine_all
-    from opscan.checking.report import Tally
-    from opscan.checking.tasks import tasks_of
-
-    seed = SystemRandom().randrange(1 << 32) if seed is None else seed
-    click.echo(f"seed {seed}")
-    tasks = tasks_of(only, calls=calls, seed=seed, share=share, seconds=seconds)
-    if not tasks:
-        raise click.UsageError(f"no operator has {' or '.join(only)} in its name")
-    tally = Tally()
-    done = 0
-    with _Bar("checking") as bar:
-        for result in examine_all(tasks, jobs):
-            tally.add(result)
-            done += 1
-            bar.step(done, sum(task.stop - task.start for task in tasks), result[0].base)
-    for line in tally.lines(most=40):
-        click.echo(line)
-    return int(tally.failed)
-
-
-class _Bar:
-    """A progress bar whose length is known at the first step."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._bar: click._termui_impl.ProgressBar[int] | None = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def step(self, done: int, total: int, name: str) -> None:
-        if self._bar is None:
-            self._bar = click.progressbar(length=total, label=self._title, show_pos=True, item_show_func=lambda _: name)
-            self._bar.__enter__()
-            self._bar.update(done - 1)
-        self._bar.item_show_func = lambda _: name
-        self._bar.update(1)
-
-    def __exit__(self, *details: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
+    """The entry of one operator as it is written, and what its kind means. Raises UsageError where none stands."""
+    key = name if name in index() else spelt(name).key
+    if key is None:
+        raise click.UsageError(f"no steps are declared for `{name}`: it is traced when it is asked for")
+    place = index()[key]
+    try:
+        content = parse(place)
+    except MalformedEntry as problem:
+        raise click.ClickException(str(problem)) from None
+    text = place.path.read_text(encoding="utf-8")[place.start : place.end]
+    lines = [f"catalog/steps/{place.path.name}:{place.line}", text.split("\n\n")[0].rstrip()]
+    if isinstance(content, str):
+        return "\n".join([*lines, "", show(content)])
+    if kind := kind_of(key):
+        lines.append(f"kind {kind}: {reason_of(kind)}")
+    return "\n".join(lines) + "\n"

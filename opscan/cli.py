@@ -224,13 +224,13 @@ def validate(
 
 @cli.group()
 def catalog() -> None:
-    """List, show and check what ships on operators, so that audits need no torch."""
+    """List, show and check the declared steps, by which audits need no torch."""
 
 
 @catalog.command("list")
 @click.argument("part", default="")
 def catalog_list(part: str) -> int:
-    """The operators that have paths, or those whose name contains PART."""
+    """The operators that have declared steps, or those whose name contains PART."""
     from opscan.cataloguing import list_names
 
     click.echo(list_names(part), nl=False)
@@ -240,11 +240,20 @@ def catalog_list(part: str) -> int:
 @catalog.command("show")
 @click.argument("name")
 def catalog_show(name: str) -> int:
-    """The paths of one operator: how the class of every compared tensor follows from the sizes."""
+    """The steps of one operator as they are declared."""
     from opscan.cataloguing import show
 
     click.echo(show(name), nl=False)
     return 0
+
+
+@catalog.command("sources")
+@click.option("--accept", is_flag=True, help="Take the texts of the installed torch as read.")
+def catalog_sources(accept: bool) -> int:
+    """The entries whose PyTorch formula is not the one any more that they were written from; needs torch."""
+    from opscan.cataloguing import sources
+
+    return sources(accept=accept)
 
 
 @catalog.command("check")
@@ -258,8 +267,8 @@ def catalog_check(
     names: tuple[str, ...], calls: int, seed: int | None, jobs: int, seconds: float, oracles: bool
 ) -> int:
     """Draw calls of every operator, or of those whose name contains one of NAMES, and hold what is said of them
-    against a trace and against oracles that know nothing of opscan; 1 where something is wrong. Needs torch."""
-    from opscan.cataloguing import check
+    against a trace and against oracles that know none of opscan's rules; 1 where something is wrong. Needs torch."""
+    from opscan.checking.command import check
 
     return check(names, calls=calls, seed=seed, jobs=jobs, seconds=seconds, share=1.0 if oracles else 0.25)
 

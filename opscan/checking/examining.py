@@ -20,7 +20,7 @@ from opscan.checking.runs import Run, Subject, run
 from opscan.checking.truths import Truth, observe
 from opscan.model import Case, Classification
 from opscan.numerics.classify import classify
-from opscan.numerics.foretelling import foretell as declare
+from opscan.numerics.declared.answering import declare
 
 _FAN = 72
 _BY_VALUES = re.compile(
