@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from numerics_runs import Subject, run
-from numerics_truth import Truth
 
+from opscan.checking.runs import Subject, run
+from opscan.checking.truths import Truth
 from opscan.model import NumericClass
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.outcome import class_of
