@@ -34,7 +34,7 @@ _TAKES: Mapping[str, Callable[[int], bool]] = {
     "mask": lambda found: found == 0,
     "ordered-numbers": lambda found: found in (1, 2),
 }
-"""What `takes` says of the common dtype of the tensors of a call."""
+"""What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_TAKES[word](category(dtype)) for dtype in given):
+        if not all(_TAKES[word](category(dtype)) if word in _TAKES else dtype in word.split(", ") for dtype in given):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 
