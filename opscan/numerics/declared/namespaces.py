@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import dtypes, shapes
+from opscan.numerics.declared import dtypes, reduction_shapes, shapes
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -43,12 +43,14 @@ def undeclared(reason: str) -> None:
 
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
+    "is_word": lambda value: isinstance(value, str),
     "refuse": refuse,
     "undeclared": undeclared,
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
     **{name: getattr(shapes, name) for name in shapes.__all__},
+    **{name: getattr(reduction_shapes, name) for name in reduction_shapes.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,
