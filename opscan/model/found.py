@@ -92,6 +92,8 @@ class Classification:
     reason: str = ""
     mismatch: bool = False
     """The operator itself refuses these inputs (shapes that cannot meet, a missing argument)."""
+    traced: bool = False
+    """PyTorch was asked, for want of declared steps."""
 
 
 # -- what is wrong, and what to do -----------------------------------------------------------------------------------

@@ -7,18 +7,17 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
+from opscan.model import Case, Classification, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
-from opscan.numerics.bits import Bits, Level
+from opscan.numerics.bits import Bits
 from opscan.numerics.described import bind_described
-from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
 from opscan.numerics.operators import NotFollowed, Operator, resolve
+from opscan.numerics.outcome import describe
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens import Golden
@@ -98,7 +97,8 @@ def _described(case: Case) -> Classification | None:
     if entry is None:
         return None
     try:
-        return _trace(entry.operator(), bind_described(case, entry), replace(case, outputs=None), "name")
+        binding = bind_described(case, entry.as_traced())
+        return _trace(entry.operator(), binding, replace(case, outputs=None), "name")
     except Unbindable as problem:
         return Classification((), "name", str(problem))
 
@@ -132,9 +132,15 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
             mismatch=refused and basis == "golden",
         )
-    tensors = tuple(describe(*entry) for entry in run)
+    tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
-    return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
+    reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
+    return Classification(tensors, basis, reason, traced=True)
+
+
+def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+    shape = tuple(int(size) for size in tensor.shape)
+    return describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
 
 
 def _magnitude(value: Any) -> float:
@@ -143,41 +149,3 @@ def _magnitude(value: Any) -> float:
         return math.prod(_magnitude(item) for item in value)
     number = isinstance(value, (int, float)) and math.isfinite(value)
     return max(abs(float(value)), 1.0) if number else 1.0
-
-
-def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
-    """The class of a traced tensor; the calls on its path each once, with the largest extent they had."""
-    from opscan.numerics.tracer import class_of
-
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    own = [cause for cause in bits.causes if cause != "broadcast"]
-    reduced = bits.level == Level.ACCUMULATED
-    reason = "its memory is never written" if bits.uninitialised else bits.reason
-    return TensorClass(
-        name=name,
-        role=role,
-        dtype=ATK_DTYPES.get(dtype, dtype),
-        shape=tuple(int(size) for size in _sizes(tensor)),
-        numeric_class=class_of(bits),
-        input=argument.position if argument else None,
-        correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=next(iter(own or bits.causes), None) if reduced else None,
-        depends_on=tuple(sorted(bits.depends)),
-        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
-        products=bits.products,
-        path=_each_once(bits.path),
-        reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
-    )
-
-
-def _each_once(path: tuple[Step, ...]) -> tuple[Step, ...]:
-    steps: dict[tuple[str, str, NumericClass], Step] = {}
-    for step in path:
-        key = (step.op, step.phase, step.numeric_class)
-        if key not in steps or steps[key].extent < step.extent:
-            steps[key] = step
-    return tuple(steps.values())
-
-
-def _sizes(tensor: Any) -> Iterator[Any]:
-    yield from tensor.shape

@@ -26,6 +26,20 @@ def load_kinds() -> dict[str, str]:
     return kinds
 
 
+@lru_cache(maxsize=1)
+def _reasons() -> dict[str, str]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    texts = [path.read_text(encoding="utf-8") for path in sorted(data_path("catalog", "aten").glob("*.yaml"))]
+    return {kind: entry["because"] for text in texts for kind, entry in yaml.load(text, Loader=loader).items()}
+
+
+def reason_of(kind: str) -> str:
+    """Why a kind has the class it has, in a line."""
+    return _reasons()[kind]
+
+
 def kind_of(packet: str) -> str | None:
     """The kind of an ATen packet; an in-place one has the kind of its functional form."""
     kinds = load_kinds()

@@ -22,7 +22,7 @@ from opscan.model import Classification, NumericClass, Step, TensorClass
 if TYPE_CHECKING:
     import sqlite3
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class Store:
@@ -141,13 +141,13 @@ def dump(known: Classification) -> list[Any]:
         ]
         for tensor in known.tensors
     ]
-    return [known.basis, known.reason, known.mismatch, tensors]
+    return [known.basis, known.reason, known.mismatch, known.traced, tensors]
 
 
 def load(data: list[Any]) -> Classification:
     """What `dump` was given. Raises ValueError, TypeError or KeyError for anything else."""
-    basis, reason, mismatch, tensors = data
-    return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch)
+    basis, reason, mismatch, traced, tensors = data
+    return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch, traced)
 
 
 def _load_tensor(  # noqa: PLR0913

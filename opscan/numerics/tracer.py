@@ -16,33 +16,12 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, Bits, Level, extend, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
+from opscan.numerics.outcome import with_step
 from opscan.numerics.transfer import transfer
-
-_UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
-"""Kinds that are no step worth drawing."""
-
-_CLASSES = {
-    Level.CONST: NumericClass.SELECT_ONLY,
-    Level.SELECT: NumericClass.SELECT_ONLY,
-    Level.ROUNDED_ONCE: NumericClass.ARITHMETIC,
-    Level.ARITHMETIC: NumericClass.ARITHMETIC,
-    Level.ACCUMULATED: NumericClass.ACCUMULATED,
-    Level.RANDOM: NumericClass.RANDOM,
-    Level.UNKNOWN: NumericClass.UNKNOWN,
-}
-
-
-def class_of(bits: Bits) -> NumericClass:
-    if bits.uninitialised:
-        return NumericClass.RANDOM
-    if bits.level == Level.ACCUMULATED and set(bits.causes) == {"broadcast"}:
-        return NumericClass.BROADCAST_REDUCED
-    return _CLASSES[bits.level]
 
 
 class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
@@ -138,7 +117,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         facts = deduce(call)
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), facts, written)
+                self._store(output, with_step(call, kind, bits), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
@@ -161,13 +140,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
         self._set(output, bits)
         self._facts[key] = facts
-
-    def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
-        if kind in _UNDRAWN or bits.uninitialised:
-            return bits
-        numeric_class = class_of(bits)
-        reduced = numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-        return extend(bits, Step(call.op, self.phase, numeric_class, bits.addends if reduced else 1))
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

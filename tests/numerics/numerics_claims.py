@@ -11,7 +11,8 @@ from numerics_truth import Truth
 
 from opscan.model import NumericClass
 from opscan.numerics.bits import Bits, Level
-from opscan.numerics.tracer import Tracer, class_of
+from opscan.numerics.outcome import class_of
+from opscan.numerics.tracer import Tracer
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.declared.engine import gradients, leaf
-from opscan.numerics.declared.entries import compile_formula
+from opscan.numerics.declared.entries import MalformedEntry, compile_formula
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.described import bind_described
 from opscan.numerics.facts import Facts
-from opscan.numerics.names import Entry, MalformedEntry, basis_of, described, is_npu_name
+from opscan.numerics.names import Entry, basis_of, described, is_npu_name
 from opscan.numerics.outcome import describe
 
 Sizes = tuple[int, ...]

@@ -84,7 +84,7 @@ def _evaluated(expression: Expression, values: Mapping[str, Any]) -> Any:
 def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     """One ATen call: the shapes of its results, their bits, and what a gradient needs to know."""
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
-    common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "other")))
+    common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)

@@ -25,9 +25,19 @@ class DeclaredOperator:
     in_place: bool = False
 
 
-@lru_cache(maxsize=2048)
-def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
-    """The operator `name`; None where the catalog has no steps for it."""
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a spec spells an operator. `key`: where its steps stand, None where nobody has written any."""
+
+    key: str | None
+    method: bool
+    in_place: bool
+    each: bool
+    """It is a list operator."""
+
+
+def spelt(name: str, *, is_method: bool = False) -> Spelling:
+    """What `torch.add`, `Tensor.add_`, `torch._foreach_add` ... stand for."""
     head, _, last = name.rpartition(".")
     method = is_method or head in ("Tensor", "torch.Tensor")
     in_place = last.endswith("_") and not last.endswith("__")
@@ -35,17 +45,25 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     each = plain.startswith(_FOREACH)
     space = "torch.ops.aten" if each else head
     key = operator_key(f"{space}.{plain.removeprefix(_FOREACH)}" if space else plain, is_method=method and not each)
-    if key is None:
+    return Spelling(key, method, in_place, each)
+
+
+@lru_cache(maxsize=2048)
+def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
+    """The operator `name`; None where the catalog has no steps for it."""
+    spelling = spelt(name, is_method=is_method)
+    key = spelling.key
+    entry = None if key is None else find(key)
+    if key is None or entry is None:
         return None
-    entry = find(key)
-    assert entry is not None
     # torch's own functions call `input` what ATen calls `self`
-    public = not method and not each and head in ("torch", "torch.special", "torch.linalg", "torch.fft")
+    head = name.rpartition(".")[0]
+    public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
     names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
-    function: Callable[..., Any] = partial(_for_each, key) if each else partial(_run, key)
-    if in_place:
+    function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
+    if spelling.in_place:
         function = partial(_written, function)
-    return DeclaredOperator(name, function, tuple(names), in_place)
+    return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 
 
 def _run(key: str, *args: Any, **kwargs: Any) -> Any:
