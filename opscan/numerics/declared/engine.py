@@ -193,6 +193,9 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
                 (name, i, item) for i, item in enumerate(value) if isinstance(item, Tensor) and item.requires_grad
             ]
     if entry.gradients is not None:
+        stray = next((item[0] for item in wanting if item[0] not in entry.gradients), "")
+        if entry.gradients and stray and stray != "output" and not _State.backward:
+            raise Refused(f"{entry.name} is not differentiable with respect to {stray}")
         wanting = [item for item in wanting if item[0] in entry.gradients]
     if not wanting:
         return
