@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -24,17 +24,15 @@ _NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfol
 """Packets of kind `view` whose result has memory of its own."""
 _SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
 """Views that leave the elements in their order."""
-_TAKES: Mapping[str, Callable[[int], bool]] = {
-    "whole": lambda found: found <= 1,
-    "integers": lambda found: found == 1,
-    "rounding": lambda found: found >= 2,
-    "floating": lambda found: found == 2,
-    "ordered": lambda found: found <= 2,
-    "numbers": lambda found: found >= 1,
-    "mask": lambda found: found == 0,
-    "ordered-numbers": lambda found: found in (1, 2),
-}
-"""What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`."""
+_TAKES: Mapping[str, tuple[int, ...]] = {
+    "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
+    "rounding": (2, 3), "ordered": (0, 1, 2), "ordered-numbers": (1, 2), "numbers": (1, 2, 3),
+}  # fmt: skip
+"""What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`.
+
+`-wide` at the end of a word: no fp16 and no bf16.
+"""
+_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +97,13 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     return tuple(outputs) if many else outputs[0]
 
 
+def _taken(word: str, dtype: str) -> bool:
+    kinds = _TAKES.get(word.removesuffix("-wide"))
+    if kinds is None:
+        return dtype in word.split(", ")
+    return category(dtype) in kinds and not (word.endswith("-wide") and dtype in _HALF)
+
+
 def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> None:
     """Refuse dtypes that torch refuses: of all tensors together, or of those that are named."""
     named = {"": entry.takes} if isinstance(entry.takes, str) else entry.takes or {}
@@ -106,7 +111,7 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_TAKES[word](category(dtype)) if word in _TAKES else dtype in word.split(", ") for dtype in given):
+        if not all(_taken(word, dtype) for dtype in given):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import dtypes, index_shapes, reduction_shapes, shapes, view_shapes
+from opscan.numerics.declared import dtypes, index_shapes, pointwise_shapes, reduction_shapes, shapes, view_shapes
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -41,6 +41,13 @@ def undeclared(reason: str) -> None:
     raise NotDeclared(reason)
 
 
+_SHAPES = (
+    index_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+)
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
     "is_word": lambda value: isinstance(value, str),
@@ -49,7 +56,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(each, name) for each in (index_shapes, reduction_shapes, shapes, view_shapes) for name in each.__all__},
+    **{name: getattr(module, name) for module in _SHAPES for name in module.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,

@@ -143,7 +143,7 @@ def chunk_sizes(value: Any, chunks: int, axis: int) -> list[int]:
 
 
 def borders(value: Any, axis: int, sections: Any) -> list[tuple[int, int]]:
-    """From where up to where the parts reach that `tensor_split` makes, of a number of parts or of the places to cut."""
+    """The spans of the parts that `tensor_split` makes, of a number of parts or of the places to cut."""
     shape = sizes(value)
     if not shape:
         raise Refused("a tensor without axes is not split")
