@@ -30,7 +30,7 @@ _TAKES: Mapping[str, Callable[[int], bool]] = {
     "mask": lambda found: found == 0,
     "ordered-numbers": lambda found: found in (1, 2),
 }
-"""What `takes` says of the common dtype of the tensors of a call."""
+"""What `takes` says of the common dtype of the tensors of a call; behind `alike` they must all have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,10 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_TAKES[word](category(dtype)) for dtype in given):
+        word, alike = word.removeprefix("alike "), word.startswith("alike ")
+        if alike:
+            given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
+        if not all(_TAKES[word](category(dtype)) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 
