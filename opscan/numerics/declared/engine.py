@@ -30,7 +30,7 @@ _TAKES: Mapping[str, tuple[int, ...]] = {
 }  # fmt: skip
 """What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`.
 
-`-wide` at the end of a word: no fp16 and no bf16.
+Behind `alike ` they must all have one; `-wide` at the end of a word: no fp16 and no bf16.
 """
 _HALF = ("float16", "bfloat16")
 
@@ -111,7 +111,10 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_taken(word, dtype) for dtype in given):
+        word, alike = word.removeprefix("alike "), word.startswith("alike ")
+        if alike:
+            given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
+        if not all(_taken(word, dtype) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 

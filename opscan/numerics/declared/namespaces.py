@@ -8,7 +8,15 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import dtypes, index_shapes, pointwise_shapes, reduction_shapes, shapes, view_shapes
+from opscan.numerics.declared import (
+    contraction_shapes,
+    dtypes,
+    index_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+)
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -17,7 +25,7 @@ from opscan.numerics.dtypes import TORCH_DTYPES
 _PLAIN = {
     name: getattr(builtins, name)
     for name in (
-        "abs", "all", "any", "bool", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range",
+        "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next", "range",
         "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "ValueError",
     )
     if hasattr(builtins, name)
@@ -42,6 +50,7 @@ def undeclared(reason: str) -> None:
 
 
 _SHAPES = (
+    contraction_shapes,
     index_shapes,
     pointwise_shapes,
     reduction_shapes,
