@@ -63,7 +63,7 @@ def trilinear_product(factors: Sequence[Any], inserted: Sequence[Sequence[int]],
 def chain_order(factors: Sequence[Any]) -> Mapping[tuple[int, int], int]:
     """Where the product of the factors `i` to `j` is split so that it takes the fewest multiplications."""
     shapes = [sizes(factor) for factor in factors]
-    if any(left[1] != right[0] for left, right in zip(shapes, shapes[1:], strict=False)):
+    if any(left[1] != right[0] for left, right in itertools.pairwise(shapes)):
         raise Refused("the factors of a chain do not fit each other")
     edges, count = [shape[0] for shape in shapes] + [shapes[-1][1]], len(shapes)
     cost = {(i, i): 0 for i in range(count)}

@@ -13,7 +13,7 @@ from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
@@ -94,7 +94,7 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     outputs = [Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     _judge(entry, arguments, outputs, tensors)
     _remember(entry, arguments, outputs)
-    return tuple(outputs) if many else outputs[0]
+    return Results(outputs) if many else outputs[0]
 
 
 def _taken(word: str, dtype: str) -> bool:
@@ -111,10 +111,9 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        word, alike = word.removeprefix("alike "), word.startswith("alike ")
-        if alike:
+        if alike := word.startswith("alike "):
             given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
-        if not all(_taken(word, dtype) for dtype in given) or (alike and len(given) > 1):
+        if not all(_taken(word.removeprefix("alike "), dtype) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 
