@@ -29,6 +29,7 @@ _TAKES: Mapping[str, Callable[[int], bool]] = {
     "numbers": lambda found: found >= 1,
     "mask": lambda found: found == 0,
     "ordered-numbers": lambda found: found in (1, 2),
+    "complex": lambda found: found == 3,
 }
 """What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`."""
 
