@@ -13,7 +13,7 @@ from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 __all__ = [
     "embedded", "extremes", "gathered", "index_selected", "index_written", "indexed", "indices_written", "put_shape",
-    "ranked",
+    "ranked", "restored",
     "scattered", "search_shape", "taken_along",
 ]  # fmt: skip
 
@@ -87,8 +87,15 @@ def index_written(value: Tensor, axis: int, index: Tensor, written: Any = None) 
     return value.shape
 
 
+def _must_count(index: Tensor) -> None:
+    """Of no index at all the dtype does not matter."""
+    if index.numel() and index.dtype not in ("int64", "int32"):
+        raise Refused(f"an index is int64 or int32, not {index.dtype}")
+
+
 def gathered(value: Tensor, axis: int, index: Tensor) -> Shape:
     """The shape of the indices, which reach no further than the tensor but along the axis."""
+    _must_count(index)
     shape, place = _along(value, axis)
     found = index.shape or (1,)
     if index.numel() and _reaches_out(found, shape, place):
@@ -98,6 +105,7 @@ def gathered(value: Tensor, axis: int, index: Tensor) -> Shape:
 
 def scattered(value: Tensor, axis: int, index: Tensor, written: Any) -> Shape:
     """Of a tensor into which is written at indices, which reach no further than it and than what is written."""
+    _must_count(index)
     _same_dtype(value, written)
     shape, place = _along(value, axis)
     found = index.shape or (1,)
@@ -148,6 +156,17 @@ def extremes(value: Tensor, axes: Any = None, keepdim: Any = False) -> Shape:
     if any(shape[axis] == 0 for axis in named if shape) and (axes not in (None, []) or not numel(shape)):
         raise Refused("nothing is largest or smallest among no elements")
     return reduced(value, axes, keepdim)
+
+
+def restored(value: Any, axes: Sequence[int], keepdim: Any) -> Shape:
+    """With 1 in the places of reduced axes, where they were not kept."""
+    shape = list(sizes(value))
+    if keepdim:
+        return tuple(shape)
+    rank = len(shape) + len(axes)
+    for axis in sorted(axis_of(axis, rank) for axis in axes):
+        shape.insert(axis, 1)
+    return tuple(shape)
 
 
 def ranked(value: Tensor, count: int, axis: int) -> int:

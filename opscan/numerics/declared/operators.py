@@ -15,6 +15,10 @@ from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 _FOREACH = "_foreach_"
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """What the larger or the smaller of an element and a number is."""
+_RESHAPING = frozenset(
+    {"as_strided_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
+)
+"""In-place calls that leave another shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
     names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
-    if spelling.in_place:
+    if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
     return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 

@@ -14,7 +14,7 @@ from opscan.numerics.declared.shapes import axis_of, inserted, reshaped, resized
 from opscan.numerics.declared.values import Refused
 
 __all__ = [
-    "block_diagonal", "borders", "chunk_sizes", "diagonal_of", "embedded_diagonal", "flattened", "matrix_only",
+    "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened", "matrix_only",
     "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rotated", "span", "split_sizes", "stacked",
     "strided", "unflattened", "unfolded",
 ]  # fmt: skip
@@ -170,6 +170,16 @@ def block_diagonal(tensors: Sequence[Any]) -> Shape:
     if any(len(shape) > 2 for shape in shapes):
         raise Refused("a block has at most 2 axes")
     return sum(height for height, _ in shapes), sum(width for _, width in shapes)
+
+
+def chunks_joined(tensors: Sequence[Any], axis: int, chunks: int) -> Shape:
+    """Tensors cut into chunks along an axis, filled up with zeros to equal ones, the first of each joined, and so on."""
+    shapes = [sizes(tensor) for tensor in tensors]
+    axis = axis_of(axis, min(map(len, shapes), default=0))
+    if chunks < 1 or len({shape[:axis] for shape in shapes}) != 1 or any(0 in shape for shape in shapes):
+        raise Refused("at least one chunk of tensors with elements, alike up to the axis")
+    lengths = [-(-shape[axis] // chunks) * math.prod(shape[axis + 1 :]) for shape in shapes]
+    return (*shapes[0][:axis], chunks, sum(lengths))
 
 
 # -- elements in other places ------------------------------------------------------------------------------------------
