@@ -59,6 +59,7 @@ _SHAPES = (
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
     "is_word": lambda value: isinstance(value, str),
+    "is_list": lambda value: isinstance(value, (list, tuple)),
     "refuse": refuse,
     "undeclared": undeclared,
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),

@@ -9,11 +9,11 @@ import math
 from typing import Any
 
 from opscan.numerics.declared.dtypes import category, promote, real
-from opscan.numerics.declared.shapes import axes_of, reduced, sizes
+from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced, sizes
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "lifted", "moment_arguments", "norm_dtype", "norm_shape", "quotient", "reduction_number",
+    "accumulating", "along", "along_axis", "cdist_shape", "lifted", "moment_arguments", "nll_shapes", "norm_dtype", "norm_shape", "quotient", "reduction_number",
     "rounding_dtype",
 ]  # fmt: skip
 
@@ -91,3 +91,30 @@ def accumulating(dtype: str) -> Dtype:
     """The dtype in which the CPU adds up."""
     wide = {"float16": "float32", "bfloat16": "float32", "float32": "float64", "complex64": "complex128"}
     return Dtype(wide.get(dtype, dtype))
+
+
+def along_axis(value: Any, axis: int) -> tuple[int, ...]:
+    """The shape, where it has this axis. Raises Refused."""
+    shape = sizes(value)
+    axis_of(axis, len(shape))
+    return shape
+
+
+def cdist_shape(first: Any, second: Any) -> tuple[int, ...]:
+    """Of the distances between the rows of two matrices, or of batches of them. Raises Refused."""
+    left, right = sizes(first), sizes(second)
+    if len(left) < 2 or len(right) < 2 or left[-1] != right[-1]:
+        raise Refused(f"there are no distances between the rows of {list(left)} and {list(right)}")
+    return (*broadcast(left[:-2], right[:-2]), left[-2], right[-2])
+
+
+def nll_shapes(value: Any, target: Any, weight: Any, reduction: int) -> list[tuple[int, ...]]:
+    """Of the loss and of the total weight; the classes are axis 1, or the only one. Raises Refused."""
+    shape, wanted = sizes(value), sizes(target)
+    axis = 0 if len(shape) == 1 else 1
+    samples = () if axis == 0 else (shape[0], *shape[2:])
+    if wanted != samples and not (axis == 0 and math.prod(wanted) == 1 and len(wanted) == 1):
+        raise Refused(f"targets of {list(wanted)} do not fit {list(shape)}")
+    if weight is not None and sizes(weight) != (shape[axis],):
+        raise Refused("a weight for each class is needed")
+    return [() if reduction else wanted, ()]
