@@ -25,10 +25,10 @@ from opscan.numerics.dtypes import TORCH_DTYPES
 _PLAIN = {
     name: getattr(builtins, name)
     for name in (
-        "abs all any bool dict enumerate float int isinstance len list max min next range reversed round set sorted "
-        "str sum tuple zip ValueError"
-    ).split()
-}
+        "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
+        "next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "ValueError",
+    )
+}  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
 _SPACES = {"nn.functional": "nn.functional.", "special": "special_", "linalg": "linalg_", "fft": "fft_"}
 """Where a name of a namespace stands: behind this in the catalog."""

@@ -9,12 +9,12 @@ import math
 from typing import Any
 
 from opscan.numerics.declared.dtypes import category, promote, real
-from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced, sizes
+from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, reduced, sizes
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "along_axis", "cdist_shape", "lifted", "moment_arguments", "nll_shapes", "norm_dtype", "norm_shape", "quotient", "reduction_number",
-    "rounding_dtype",
+    "accumulating", "along", "along_axis", "cdist_shape", "lifted", "moment_arguments", "nll_shapes", "norm_dtype",
+    "norm_shape", "quotient", "reduction_number", "rounding_dtype",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -75,7 +75,7 @@ def norm_shape(value: Any, order: float | None, axes: Any, keepdim: bool) -> tup
     order = 2 if order is None else order
     if isinstance(order, complex):
         raise Refused("the order of a norm is no complex number")
-    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and math.prod(reduced(shape, axes, False)):
+    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and numel(reduced(shape, axes, False)):
         raise Refused(f"the norm of order {order} of nothing")
     return reduced(shape, axes, keepdim)
 
