@@ -32,6 +32,7 @@ class Operand:
     distinct: bool | None = None
     spread: int = 0
     pool: Pool | None = None
+    drawn: bool = False
 
     @property
     def numel(self) -> int:

@@ -37,13 +37,22 @@ _LIKE_SELF = frozenset(
 _POOLS = frozenset(f"{form}max_pool{rank}d" for form in ("", "adaptive_", "fractional_") for rank in (2, 3))
 
 
+_FINITE = frozenset(
+    {
+        "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "random",
+        "uniform", "normal", "multinomial", "geometric",
+    }
+)  # fmt: skip
+"""Calls that draw finite numbers only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """`zero`: nothing but zeros; `unit`: nothing but 0, 1 and -1; `region`: zero outside it.
 
     `distinct`: indices that are known to differ (True) or to repeat (False). `spread`: 0 where the shape is certain; n
     where it follows from values, and other values could make it n times as large. `pool`: the max pooling of this trace
-    that made these indices, so that each lies in its own window.
+    that made these indices, so that each lies in its own window. `drawn`: random numbers, all of them finite.
     """
 
     zero: bool = False
@@ -52,6 +61,7 @@ class Facts:
     distinct: bool | None = None
     spread: int = 0
     pool: Pool | None = None
+    drawn: bool = False
 
     def merged(self, other: Facts) -> Facts:
         """What still holds where values of both kinds stand side by side."""
@@ -69,9 +79,10 @@ def deduce(call: Call) -> Facts:
     return Facts(
         unit=_makes_units(call),
         region=_region(call),
-        distinct=source.distinct if source else None,
+        distinct=source.distinct if source else True if call.packet == "randperm" else None,
         spread=_spread(call),
         pool=source.pool if source else pool_of(call),
+        drawn=source.drawn if source else call.packet.removesuffix("_") in _FINITE,
     )
 
 
@@ -124,11 +135,20 @@ def pool_of(call: Call) -> Pool | None:
     return name, call.tensor("self").shape, result.shape, tuple(kernel), *(tuple(window) for window in windows)
 
 
+def erases(call: Call) -> bool:
+    """Whether nothing is left of random numbers: zero times a finite number is zero."""
+    factor = call.arguments.get("other")
+    nothing = call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0
+    return nothing and call.tensor("self").drawn
+
+
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
     factor = call.argument("other")
     if call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0:
+        if erases(call):
+            return True
         return call.joined().level <= Level.SELECT  # a sum may overflow on one device alone, and 0 * inf is NaN
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0

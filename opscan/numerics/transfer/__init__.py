@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, accumulate, join, unknown
 from opscan.numerics.call import Call, Operand
+from opscan.numerics.facts import erases
 from opscan.numerics.transfer.copies import cast, without_chance
 
 _ANY_DTYPE = frozenset({"cast", "view", "const", "uninitialised", "extreme", "quantise"})
@@ -65,6 +66,8 @@ def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
     rule = rule_of(kind) if kind else None
     if kind not in _ANY_DTYPE:
         call = _promoted(call)
+    if erases(call):
+        return tuple(CONST for _ in call.outputs)
     call = without_chance(call)
     if rule is None:
         bits = unknown(call.joined(), f"no kind is known for {call.op}")
