@@ -35,6 +35,7 @@ class Operand:
     pool: Pool | None = None
     repeats: int = 0
     held: str = ""
+    drawn: bool = False
 
     @property
     def numel(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opscan.numerics.bits import Level
 from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
 from opscan.numerics.kinds import kind_of
 
@@ -40,6 +41,15 @@ _LIKE_SELF = frozenset(
 _POOLS = frozenset(f"{form}max_pool{rank}d" for form in ("", "adaptive_", "fractional_") for rank in (2, 3))
 
 
+_FINITE = frozenset(
+    {
+        "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "random",
+        "uniform", "normal", "multinomial", "geometric",
+    }
+)  # fmt: skip
+"""Calls that draw finite numbers only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """`zero`: nothing but zeros; `unit`: nothing but 0, 1 and -1; `region`: zero outside it.
@@ -47,7 +57,8 @@ class Facts:
     `distinct`: indices that are known to differ (True) or to repeat (False). `spread`: 0 where the shape is certain; n
     where it follows from values, and other values could make it n times as large. `pool`: the max pooling of this trace
     that made these indices, so that each lies in its own window. `repeats`: how often one value occurs at most among
-    these numbers; 0 where that is not known. `held`: a narrower dtype that holds all of these values.
+    these numbers; 0 where that is not known. `held`: a narrower dtype that holds all of these values. `drawn`: random
+    numbers, all of them finite.
     """
 
     zero: bool = False
@@ -58,6 +69,7 @@ class Facts:
     pool: Pool | None = None
     repeats: int = 0
     held: str = ""
+    drawn: bool = False
 
     def merged(self, other: Facts) -> Facts:
         """What still holds where values of both kinds stand side by side."""
@@ -75,11 +87,12 @@ def deduce(call: Call) -> Facts:
     return Facts(
         unit=_makes_units(call),
         region=_region(call),
-        distinct=source.distinct if source else None,
+        distinct=source.distinct if source else True if call.packet == "randperm" else None,
         spread=_spread(call),
         pool=source.pool if source else pool_of(call),
         repeats=_repeats(call, source),
         held=_held(call),
+        drawn=source.drawn if source else call.packet in _FINITE,
     )
 
 
@@ -170,12 +183,20 @@ def pool_of(call: Call) -> Pool | None:
     return name, call.tensor("self").shape, result.shape, tuple(kernel), *(tuple(window) for window in windows)
 
 
+def erases(call: Call) -> bool:
+    """Whether nothing is left of random numbers: zero times a finite number is zero."""
+    factor = call.arguments.get("other")
+    nothing = call.packet == "mul" and type(factor) in (int, float) and factor == 0
+    return nothing and call.tensor("self").drawn
+
+
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
     factor = call.argument("other")
     if call.packet == "mul" and type(factor) in (int, float) and factor == 0:
-        return True
+        # a sum may overflow on one device alone, and 0 * inf is NaN
+        return erases(call) or bool(call.joined().level <= Level.SELECT)
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 

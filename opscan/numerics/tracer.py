@@ -46,8 +46,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._alive: list[Any] = []
         self._hosted: set[int] = set()
         self._replaced: dict[int, Any] = {}
-        self.fixed: set[int | None] = set()
-        """The generators that a golden has given a fixed seed, by their identity; None is torch's own."""
+        self.seeded: dict[int, Level] = {}
+        """What numbers are of generators that were given a seed, which all runs share; see `generator_key`."""
         self.prepares = False
         """What is drawn now is drawn before the comparison: every device is given the same."""
         self.guards = False
@@ -79,6 +79,11 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
         return _storage(tensor) in self._bits
+
+    def is_drawn(self, tensor: Any) -> bool:
+        """Whether the values of `tensor` are drawn, by a seed of which only that it is always the same is known."""
+        key = _storage(tensor)
+        return self._facts.get(key, NOTHING).drawn and self.bits_of(tensor).level == Level.SELECT
 
     def spread_of(self, tensor: Any) -> int:
         """Whether the shape of `tensor` follows from values: see `Facts`."""
@@ -160,7 +165,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if packet == "_local_scalar_dense" and not self.guards:
             self._leak(call)
         facts = deduce(call)
-        if self.fixed and self._on_host(arguments):
+        if self.seeded and self._on_host(arguments):
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
@@ -175,10 +180,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """What a number is that a call draws. On a device torch's own generator is another than on the host."""
         if self.prepares:
             return Level.SELECT
-        generator = arguments.get("generator")
-        if generator is not None and generator is not torch.default_generator:
-            return Level.CONST if id(generator) in self.fixed else Level.RANDOM
-        return Level.CONST if None in self.fixed and self._on_host(arguments) else Level.RANDOM
+        key = generator_key(arguments.get("generator"))
+        if key == generator_key(None) and not self._on_host(arguments):
+            return Level.RANDOM
+        return self.seeded.get(key, Level.RANDOM)
 
     def _on_host(self, arguments: Mapping[str, Any]) -> bool:
         """Whether no argument of a call comes from an input, which may lie on a device."""
@@ -231,6 +236,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 facts.pool if covers else None,
                 _repeats(value, facts.repeats),
                 facts.held,
+                facts.drawn,
             )
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
@@ -254,6 +260,11 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             if following is not None and slot < len(following._input_metadata)
         }
         return source in results and target in wanted
+
+
+def generator_key(generator: Any) -> int:
+    """The same for all objects that stand for one generator; None stands for torch's own."""
+    return int((torch.default_generator if generator is None else generator)._cdata)
 
 
 def _trimmed(shape: Iterable[int]) -> tuple[int, ...]:
