@@ -154,12 +154,13 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
-    return Classification(tensors, basis, reason, traced=True)
+    return Classification(tensors, basis, reason)
 
 
 def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
     shape = tuple(int(size) for size in tensor.shape)
-    return describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:
