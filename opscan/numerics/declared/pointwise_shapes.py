@@ -15,7 +15,7 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, resized_a
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bounded", "chance", "channelled", "channels_of", "divided", "drawn_dtype", "filled", "filled_dtype", "halved",
+    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled", "filled_dtype", "halved",
     "is_dtype", "log_of", "no_derivative", "picked", "raised", "ramp_dtype", "ramp_length", "same_dtype", "same_parts",
     "scaled", "sized", "spread_dtype", "triangle",
 ]  # fmt: skip
@@ -82,6 +82,14 @@ def bounded(value: Tensor, low: Any, high: Any) -> Shape:
     if not given or len({isinstance(bound, Tensor) for bound in given}) > 1:
         raise Refused("a clamp needs one bound at least, and two of one kind")
     return broadcast(value, *given)
+
+
+def clamped(dtype: Dtype, low: Any, high: Any) -> Dtype:
+    """The dtype of what is kept between bounds: booleans have a larger and a smaller one, but no clamp of their own."""
+    lone = (low is None) != (high is None) and isinstance(high if low is None else low, Tensor)
+    if dtype == "bool" and not lone:
+        raise Refused("there is no clamp of bool")
+    return dtype
 
 
 def log_of(base: complex) -> complex:
