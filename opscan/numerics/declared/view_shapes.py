@@ -14,9 +14,9 @@ from opscan.numerics.declared.shapes import axis_of, inserted, reshaped, resized
 from opscan.numerics.declared.values import Refused
 
 __all__ = [
-    "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened", "matrix_only",
-    "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rolled", "rotated", "span", "split_sizes", "stacked",
-    "strided", "unflattened", "unfolded",
+    "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened",
+    "matrix_only", "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rolled", "rotated", "span",
+    "split_sizes", "stacked", "strided", "unflattened", "unfolded",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -143,7 +143,7 @@ def chunk_sizes(value: Any, chunks: int, axis: int) -> list[int]:
 
 
 def borders(value: Any, axis: int, sections: Any) -> list[tuple[int, int]]:
-    """From where up to where the parts reach that `tensor_split` makes, of a number of parts or of the places to cut."""
+    """The spans of the parts that `tensor_split` makes, of a number of parts or of the places to cut."""
     shape = sizes(value)
     if not shape:
         raise Refused("a tensor without axes is not split")
@@ -173,7 +173,7 @@ def block_diagonal(tensors: Sequence[Any]) -> Shape:
 
 
 def chunks_joined(tensors: Sequence[Any], axis: int, chunks: int) -> Shape:
-    """Tensors cut into chunks along an axis, filled up with zeros to equal ones, the first of each joined, and so on."""
+    """Tensors cut into chunks along an axis, filled up with zeros to equal ones; the first ones joined, and so on."""
     shapes = [sizes(tensor) for tensor in tensors]
     axis = axis_of(axis, min(map(len, shapes), default=0))
     if chunks < 1 or len({shape[:axis] for shape in shapes}) != 1 or any(0 in shape for shape in shapes):
