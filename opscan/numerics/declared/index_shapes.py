@@ -12,7 +12,7 @@ from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, 
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 __all__ = [
-    "embedded", "extremes", "gathered", "index_selected", "index_written", "indexed", "indices_written", "put_shape",
+    "embedded", "extremes", "filling", "gathered", "index_filled", "index_selected", "index_written", "indexed", "indices_written", "put_shape", "real_only",
     "ranked", "restored",
     "scattered", "search_shape", "taken_along",
 ]  # fmt: skip
@@ -85,6 +85,28 @@ def index_written(value: Tensor, axis: int, index: Tensor, written: Any = None) 
         if (given[place] if len(given) == len(shape) else 1) != index.numel():
             raise Refused(f"{index.numel()} indices for {list(given)}")
     return value.shape
+
+
+def filling(value: Tensor, number: Any) -> Any:
+    """The number that fills a tensor, or a tensor without axes that holds it."""
+    if isinstance(number, Tensor) and number.ndim:
+        raise Refused("what fills a tensor has no axes")
+    if isinstance(number, complex) and not value.is_complex():
+        raise Refused(f"a complex number does not fill {value.dtype}")
+    return number
+
+
+def index_filled(value: Tensor, axis: int, index: Tensor, number: Any) -> Shape:
+    """Of a tensor along whose axis one number is written at the indices."""
+    filling(value, number)
+    return index_written(value, axis, index)
+
+
+def real_only(gradient: Tensor) -> Tensor:
+    """A gradient that PyTorch does not implement for complex numbers."""
+    if gradient.is_complex():
+        raise Refused("it has no gradient for complex numbers")
+    return gradient
 
 
 def _must_count(index: Tensor) -> None:

@@ -15,7 +15,7 @@ from opscan.numerics.declared.values import Refused
 
 __all__ = [
     "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened",
-    "matrix_only", "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rotated", "span",
+    "matrix_only", "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rolled", "rotated", "span",
     "split_sizes", "stacked", "strided", "unflattened", "unfolded",
 ]  # fmt: skip
 
@@ -183,6 +183,17 @@ def chunks_joined(tensors: Sequence[Any], axis: int, chunks: int) -> Shape:
 
 
 # -- elements in other places ------------------------------------------------------------------------------------------
+
+
+def rolled(value: Any, shifts: Sequence[int], axes: Sequence[int]) -> Shape:
+    """Its own; a shift for each axis, or one for all elements in a row."""
+    shape = sizes(value)
+    if math.prod(shape):
+        if len(shifts) != (len(axes) or 1):
+            raise Refused(f"{len(shifts)} shifts for {len(axes)} axes")
+        for axis in axes:
+            axis_of(axis, len(shape))
+    return shape
 
 
 def rotated(value: Any, turns: int, axes: Sequence[int]) -> Shape:
