@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.cache import cache_folder, is_off
 from opscan.data import data_path
-from opscan.model import Classification, NumericClass, Step, TensorClass
+from opscan.model import Classification, NumericClass, Stage, Step, TensorClass
 
 if TYPE_CHECKING:
     import sqlite3
@@ -138,6 +138,7 @@ def dump(known: Classification) -> list[Any]:
             tensor.products,
             [[step.op, step.phase, step.numeric_class.value, step.extent] for step in tensor.path],
             tensor.reason,
+            [[stage.cause, stage.extent] for stage in tensor.stages],
         ]
         for tensor in known.tensors
     ]
@@ -164,9 +165,10 @@ def _load_tensor(  # noqa: PLR0913
     products: bool,
     path: list[list[Any]],
     reason: str,
+    stages: list[list[Any]],
 ) -> TensorClass:
     steps = tuple(Step(op, phase, NumericClass(numeric), count) for op, phase, numeric, count in path)
     return TensorClass(
         name, role, dtype, tuple(shape), NumericClass(kind), position, once, cause, tuple(depends), extent, products,
-        steps, reason,
+        steps, reason, tuple(Stage(cause, count) for cause, count in stages),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Classification, NumericClass, TensorClass, TensorReport
+from opscan.model import Classification, NumericClass, StageReport, TensorClass, TensorReport
 from opscan.reporting import Look
 from opscan.reporting.json_format import dumps, tensor_object
 from opscan.reporting.palette import faint, paint, sign, strong
@@ -82,6 +82,7 @@ def _one_case(tensor: TensorClass) -> TensorReport:
         path=tensor.path,
         evidence="declared",
         reason=tensor.reason,
+        stages=tuple(StageReport(stage.cause, (stage.extent, stage.extent)) for stage in tensor.stages),
     )
 
 

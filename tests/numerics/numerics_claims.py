@@ -54,7 +54,7 @@ def claims_of(what: Subject) -> dict[str, Claim]:
 
 def _claim(bits: Bits) -> Claim:
     path = tuple(step.op for step in bits.path)
-    return Claim(class_of(bits), bits.level == Level.ROUNDED_ONCE, bits.depends, bits.addends, path)
+    return Claim(class_of(bits), bits.level == Level.ROUNDED_ONCE, bits.depends, bits.extent, path)
 
 
 def contradiction(claim: Claim, truth: Truth) -> str:

@@ -176,10 +176,10 @@ def cat_shape(tensors: Sequence[Any], axis: int) -> Shape:
 joined = cat_shape
 
 
-def matrix_product(left: Any, right: Any) -> Shape:
-    """Of two matrices, or of two batches of them with equal sizes."""
+def matrix_product(left: Any, right: Any, rank: int) -> Shape:
+    """Of two matrices (`rank` 2), or of two batches of them with equal sizes (3)."""
     first, second = sizes(left), sizes(right)
-    if len(first) != len(second) or len(first) not in (2, 3) or first[-1] != second[-2] or first[:-2] != second[:-2]:
+    if len(first) != rank or len(second) != rank or first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise Refused(f"{list(first)} and {list(second)} are not multiplied")
     return (*first[:-1], second[-1])
 
