@@ -7,7 +7,7 @@ from random import SystemRandom
 
 import click
 
-from opscan.checking.crew import examine_all
+from opscan.checking.crew import NotStarted, examine_all
 from opscan.checking.report import Tally
 from opscan.checking.tasks import tasks_of
 
@@ -28,9 +28,12 @@ def check(only: Sequence[str], *, calls: int, seed: int | None, jobs: int, secon
     tally = Tally()
     total = sum(task.stop - task.start for task in tasks)
     with click.progressbar(length=total, label="checking", show_pos=True) as bar:
-        for result in examine_all(tasks, jobs):
-            tally.add(result)
-            bar.update(1)
+        try:
+            for result in examine_all(tasks, jobs):
+                tally.add(result)
+                bar.update(1)
+        except NotStarted as problem:
+            raise click.UsageError(str(problem)) from None
     for line in tally.lines(_SHOWN):
         click.echo(line)
     return int(tally.failed)

@@ -99,8 +99,8 @@ def most_addends(claim: TensorClass) -> int:
 
 
 def looseness(claim: TensorClass, truth: Truth) -> str:
-    """What the oracles did not see of a class; they may not have looked at the right values."""
-    if claim.numeric_class in _SUMMED and truth.fan and claim.extent > truth.fan:
+    """An extent of more than twice what the oracles counted; they may not have looked at the right values."""
+    if claim.numeric_class in _SUMMED and truth.fan and claim.extent > 2 * truth.fan:
         return f"extent {claim.extent}, counted {truth.fan}"
     return ""
 

@@ -28,14 +28,19 @@ class Task:
     seconds: float
 
 
+class NotStarted(Exception):
+    """No process can examine calls here; the message says what to try."""
+
+
 Result = tuple[Task, int, dict[str, Any]]
 """The task, the number of the call, what came of it: see `Examined`; outcome `died` where the process did."""
+_Results = queue.SimpleQueue["Result | Exception | None"]
 
 
 def examine_all(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
-    """What came of every call, in the order in which that is known."""
+    """What came of every call, in the order in which that is known. Raises NotStarted."""
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
-    results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+    results: _Results = queue.SimpleQueue()
     for task in tasks:
         waiting.put(task)
     threads = [threading.Thread(target=_serve, args=(waiting, results), daemon=True) for _ in range(max(jobs, 1))]
@@ -46,11 +51,13 @@ def examine_all(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
         result = results.get()
         if result is None:
             ended += 1
+        elif isinstance(result, Exception):
+            raise result
         else:
             yield result
 
 
-def _serve(waiting: queue.SimpleQueue[Task], results: queue.SimpleQueue[Result | None]) -> None:
+def _serve(waiting: queue.SimpleQueue[Task], results: _Results) -> None:
     process: subprocess.Popen[str] | None = None
     deaths = 0
     try:
@@ -70,6 +77,8 @@ def _serve(waiting: queue.SimpleQueue[Task], results: queue.SimpleQueue[Result |
                 deaths += 1
                 results.put((task, reached, {"outcome": "died", "remarks": []}))
                 task = replace(task, start=reached + 1) if deaths < _DEATHS and reached + 1 < task.stop else None
+    except NotStarted as problem:
+        results.put(problem)
     finally:
         if process is not None:
             _ended(process)
@@ -82,7 +91,8 @@ def _started() -> subprocess.Popen[str]:
     )
     assert process.stdout is not None
     if not process.stdout.readline():
-        raise RuntimeError(f"{' '.join(COMMAND)} does not start: is PyTorch there, and expecttest?")
+        process.wait()
+        raise NotStarted(f"`{' '.join(COMMAND)}` does not start: are PyTorch and expecttest there?")
     return process
 
 
@@ -94,7 +104,7 @@ def _ended(process: subprocess.Popen[str]) -> None:
             stream.close()
 
 
-def _asked(process: subprocess.Popen[str], task: Task, results: queue.SimpleQueue[Result | None]) -> int | None:
+def _asked(process: subprocess.Popen[str], task: Task, results: _Results) -> int | None:
     """None once the task is done; the number of the call at which the process died."""
     assert process.stdin is not None
     assert process.stdout is not None
