@@ -174,9 +174,8 @@ def _golden(tensor: TensorClass, packets: Sequence[str], case: Case, judge: Judg
         return judge.golden
     if any(part in f"{packet}_" for packet in packets for part in _SHORT):
         return "native" if own and tensor.dtype in ("fp16", "bf16") else "chain"
-    scattered = tensor.cause == "broadcast" and _is_scattered(tensor, case)
     adding = _adding(tensor.path)
-    return "framework" if adding and _CASCADING.issuperset(adding) and not scattered else "chain"
+    return "framework" if adding and _CASCADING.issuperset(adding) and not _is_scattered(tensor, case) else "chain"
 
 
 def _adding(path: Sequence[Step]) -> list[str]:
@@ -191,13 +190,25 @@ def _adding(path: Sequence[Step]) -> list[str]:
 
 
 def _is_scattered(tensor: TensorClass, case: Case) -> bool:
-    """Whether axes that are not neighbours were broadcast: the sum runs over short stretches, one after the other."""
+    """Whether axes that are not neighbours were reduced: the sum runs over short stretches, one after the other."""
     shapes = [given.shape or () for given in _all_tensors(case.inputs)]
     rank = max(map(len, shapes), default=0)
     full = [max(sizes) for sizes in zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True)]
-    own = (1,) * (rank - len(tensor.shape)) + tensor.shape
-    summed = [axis for axis, (one, size) in enumerate(zip(own, full, strict=False)) if one < size]
+    summed = sorted({axis % rank for axis in _named_axes(case)}) if rank else []
+    if tensor.cause == "broadcast":
+        own = (1,) * (rank - len(tensor.shape)) + tensor.shape
+        summed = [axis for axis, (one, size) in enumerate(zip(own, full, strict=False)) if one < size]
     return any(full[axis] > 1 for axis in range(summed[0], summed[-1]) if axis not in summed) if summed else False
+
+
+def _named_axes(case: Case) -> tuple[int, ...]:
+    """The axes that an attribute names, where it names several."""
+    for given in case.inputs:
+        if given.name in ("dim", "axis", "dims") and given.shape is None:
+            axes = [one.values for one in given.members] if given.members else given.values
+            if isinstance(axes, (list, tuple)) and all(isinstance(axis, int) for axis in axes):
+                return tuple(axes)
+    return ()
 
 
 def _runs_as_hf32(packets: Sequence[str], judge: Judge) -> bool:
@@ -247,10 +258,10 @@ def input_range(case: Case) -> tuple[float, float, str] | None:
 
 
 def what_decides(case: Case) -> tuple[Any, ...]:
-    """What the loads of a case depend on besides its compared tensors: dtypes, ranges and thin axes of its tensors."""
+    """What the loads of a case depend on besides its compared tensors: dtypes, ranges, thin and named axes."""
     tensors = _all_tensors(case.inputs)
     thin = thin_axes([given.shape or () for given in tensors])
-    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin
+    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin, _named_axes(case)
 
 
 def thin_axes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[bool, ...], ...]:

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, Plugin, TensorClass
+from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits
 from opscan.numerics.described import bind_described
@@ -102,7 +102,7 @@ def _with_largest(golden: Golden, case: Case) -> tuple[TensorClass, ...]:
         run = trace(golden, bind(case, (), executor=True), None, real=True, largest=True)
     except (NeedsData, OutOfMemory, Refused, NotFollowed):
         return ()
-    return tuple(describe(*entry) for entry in run)
+    return tuple(_described_tensor(*entry) for entry in run)
 
 
 def _loosest(one: TensorClass, other: TensorClass) -> TensorClass:
@@ -154,12 +154,13 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
-    return Classification(tensors, basis, reason, traced=True)
+    return Classification(tensors, basis, reason)
 
 
 def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
     shape = tuple(int(size) for size in tensor.shape)
-    return describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:

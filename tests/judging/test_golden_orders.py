@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -148,13 +148,22 @@ def predicted(
     return math.hypot(math.sqrt(alone.alpha + alone.beta * typical * typical), last)
 
 
-def summed(op: str, dtype: str = "fp32", shape: tuple[int, ...] = (8,), cause: str = "", *, own: bool = True) -> str:
+def summed(
+    op: str,
+    dtype: str = "fp32",
+    shape: tuple[int, ...] = (8,),
+    cause: str = "",
+    *,
+    own: bool = True,
+    axes: Sequence[int] | None = None,
+) -> str:
     step = Step(f"aten.{op}.default", "backward", NumericClass.ACCUMULATED, 512)
     tensor = TensorClass(
         "grad:x", "gradient", dtype, shape, NumericClass.ACCUMULATED, cause=cause or None, extent=512, path=(step,)
     )
     given = CaseInput("x", "tensor", dtype, (4, 8, 64), [-1, 1])
-    found = load_of(tensor, Case(0, 0, "torch.x", (given,)), JUDGE, own=own)
+    named = [CaseInput("dim", "attr", "int", values=axes)] if axes else []
+    found = load_of(tensor, Case(0, 0, "torch.x", (given, *named)), JUDGE, own=own)
     assert found is not None
     return found.golden
 
@@ -169,6 +178,7 @@ def test_a_load_says_how_its_golden_adds() -> None:
     assert [summed(op) for op in ("mm", "_softmax", "linalg_vector_norm", "cumsum", "add")] == ["chain"] * 5
     assert summed("sum", shape=(1, 8, 1), cause="broadcast") == "chain"
     assert summed("sum", shape=(1, 8, 64), cause="broadcast") == "framework"
+    assert [summed("sum", axes=axes) for axes in ([0, 2], [-1, 0], [1, 2])] == ["chain", "chain", "framework"]
 
 
 def test_a_chain_without_an_accumulator_stalls() -> None:

@@ -1,8 +1,8 @@
 """The entries of `catalog/steps/`: what people wrote of each operator, found by name and compiled when asked for.
 
 An entry is another name, a formula over other operators, or one ATen packet: its signature (`call`), the shape and the
-dtype of its results and the gradient of each input; `like` names an entry that says the same of another packet. The kind
-of a packet stands in `catalog/aten/`.
+dtype of its results and the gradient of each input; `like` names an entry that says the same of another packet. The
+kind of a packet stands in `catalog/aten/`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What entries of element by element operators say of shapes, dtypes and numbers. Each raises Refused where torch would."""
+"""What entries of element by element operators say of shapes, dtypes and numbers.
+
+Each raises Refused where torch would.
+"""
 
 from __future__ import annotations
 

@@ -217,6 +217,8 @@ class GoldenInterpreter(Interpreter):
             return bind_import(self, node, scope)
         if isinstance(node, ast.ImportFrom):
             return bind_import_from(self, node, scope)
+        if isinstance(node, ast.Try):
+            return self._catching(node, scope)
         if not self._caught and (test := guard_of(node)) is not None:
             self.at = node
             return super().execute(node, scope) if self._fails(test, scope) else None
@@ -224,6 +226,13 @@ class GoldenInterpreter(Interpreter):
         if isinstance(node, ast.ClassDef):
             add_fields(node, scope)
         return signal
+
+    def _catching(self, node: ast.Try, scope: Scope) -> Any:
+        self._caught += bool(node.handlers)
+        try:
+            return super().execute(node, scope)
+        finally:
+            self._caught -= bool(node.handlers)
 
     def _fails(self, test: ast.expr, scope: Scope) -> bool:
         """Whether a guard raises whatever the values are: where it goes by these, only cases that pass are compared."""
@@ -235,13 +244,6 @@ class GoldenInterpreter(Interpreter):
                     return False
                 raise
         return not passes and not watch.read
-
-    def _try(self, node: ast.Try, scope: Scope) -> Any:
-        self._caught += bool(node.handlers)
-        try:
-            return super()._try(node, scope)
-        finally:
-            self._caught -= bool(node.handlers)
 
     def _with(self, node: ast.With, scope: Scope) -> Any:
         import torch

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from opscan.numerics.bits import Level
-from opscan.numerics.tracer import Tracer
+from opscan.numerics.tracer import Tracer, generator_key
 from opscan.shapes.stops import CannotFollow
 
 MAX_CALLS = 20_000
@@ -56,14 +56,12 @@ def guarding() -> Iterator[Watch]:
             mode.guards = False
 
 
-def fix_seed(generator: torch.Generator | None, *, fixed: bool) -> None:
-    """Tell the tracer that a generator (None: torch's own) draws the same numbers in every run, or no longer does."""
+def seed(generator: torch.Generator | None, level: Level) -> None:
+    """Tell the tracer what the numbers of a generator (None: torch's own) are from now on."""
     tracer = current_tracer()
-    if tracer is None:
-        return
-    tracer.keep(generator)
-    key = None if generator is None else id(generator)
-    (tracer.fixed.add if fixed else tracer.fixed.discard)(key)
+    if tracer is not None:
+        tracer.keep(generator)
+        tracer.seeded[generator_key(generator)] = level
 
 
 class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
@@ -86,6 +84,8 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so m
             raise CannotFollow(f"more than {MAX_CALLS} calls of torch")
         name = func._schema.name
         if name == "aten::_local_scalar_dense":
+            if self._tracer is not None and self._tracer.is_drawn(args[0]):
+                raise CannotFollow("a decision by a number that is drawn")
             self._note(self._tracer is None or self._tracer.bits_of(args[0]).level > Level.CONST)
         else:
             self._check(args, kwargs or {})

@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from opscan.numerics.goldens.limits import fix_seed, gradients
+from opscan.numerics.bits import Level
+from opscan.numerics.goldens.limits import gradients, seed
 from opscan.numerics.operators import Operator, resolve
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import HostFunction, Silent
@@ -93,30 +94,31 @@ class Generator:
     def __init__(self, device: Any = "cpu") -> None:
         _device(device)
         self.host = torch.Generator()
-        fix_seed(self.host, fixed=True)
+        seed(self.host, Level.CONST)
 
-    def manual_seed(self, seed: Any) -> Generator:
-        self.host.manual_seed(0)
-        fix_seed(self.host, fixed=_is_fixed(seed))
+    def manual_seed(self, number: Any) -> Generator:
+        seed(self.host, _seeded(self.host.manual_seed, number))
         return self
 
-    def seed(self) -> int:
-        fix_seed(self.host, fixed=False)
-        return int(self.host.initial_seed())
+    def seed(self) -> Silent:
+        return _new_seed(self.host)
 
 
-def _is_fixed(seed: Any) -> bool:
-    """Whether a seed is the same in every run; the id of a case, of which nothing else is known, is."""
-    return type(seed) is int or (isinstance(seed, Silent) and seed.what == CASE_ID)
+def _seeded(set_seed: Callable[[int], Any], number: Any) -> Level:
+    """What numbers are after a seed: constants; those by the id of a case are the same in all runs, but not known."""
+    if type(number) is int:
+        set_seed(number)
+        return Level.CONST
+    return Level.SELECT if isinstance(number, Silent) and number.what == CASE_ID else Level.RANDOM
 
 
-def _manual_seed(seed: Any) -> Silent:
-    fix_seed(None, fixed=_is_fixed(seed))
+def _manual_seed(number: Any) -> Silent:
+    seed(None, _seeded(torch.default_generator.manual_seed, number))
     return Silent("torch's own generator")
 
 
-def _new_seed() -> Silent:
-    fix_seed(None, fixed=False)
+def _new_seed(generator: Any = None) -> Silent:
+    seed(generator, Level.RANDOM)
     return Silent("a seed")
 
 
