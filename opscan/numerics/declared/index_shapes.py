@@ -12,8 +12,9 @@ from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, 
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bags", "embedded", "extremes", "filling", "gathered", "index_filled", "index_selected", "index_written", "indexed",
-    "indices_written", "put_shape", "ranked", "real_only", "restored", "scattered", "search_shape", "taken_along",
+    "bags", "embedded", "extremes", "filling", "gathered", "index_filled", "index_selected", "index_written",
+    "indexed", "indices_written", "put_shape", "ranked", "real_only", "restored", "scattered", "search_shape",
+    "taken_along",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
