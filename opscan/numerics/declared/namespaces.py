@@ -30,7 +30,13 @@ _PLAIN = {
     )
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
-_SPACES = {"nn.functional": "nn.functional.", "special": "special_", "linalg": "linalg_", "fft": "fft_"}
+_SPACES = {
+    "nn.functional": "nn.functional.",
+    "special": "special_",
+    "linalg": "linalg_",
+    "fft": "fft_",
+    "masked": "masked.",
+}
 """Where a name of a namespace stands: behind this in the catalog."""
 
 

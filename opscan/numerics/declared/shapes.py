@@ -13,8 +13,8 @@ from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "joined", "like", "matrix_product",
-    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced", "spread_axes",
-    "squeezed", "swapped", "windows", "without",
+    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced",
+    "spread_axes", "squeezed", "swapped", "windows", "without",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
