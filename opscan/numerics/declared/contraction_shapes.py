@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +64,7 @@ def trilinear_product(factors: Sequence[Any], inserted: Sequence[Sequence[int]],
 def chain_order(factors: Sequence[Any]) -> Mapping[tuple[int, int], int]:
     """Where the product of the factors `i` to `j` is split so that it takes the fewest multiplications."""
     shapes = [sizes(factor) for factor in factors]
-    if any(left[1] != right[0] for left, right in zip(shapes, shapes[1:], strict=False)):
+    if any(left[1] != right[0] for left, right in itertools.pairwise(shapes)):
         raise Refused("the factors of a chain do not fit each other")
     edges, count = [shape[0] for shape in shapes] + [shapes[-1][1]], len(shapes)
     cost = {(i, i): 0 for i in range(count)}
@@ -96,7 +97,9 @@ def einsum_plan(equation: str, operands: Sequence[Any]) -> EinsumPlan:
     """Raises Refused where the equation does not fit the operands."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != len(operands) or not all(re.fullmatch(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*", t) for t in [*terms, output]):
+    if len(terms) != len(operands) or not all(
+        re.fullmatch(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*", t) for t in [*terms, output]
+    ):
         raise Refused(f"`{equation}` does not fit {len(operands)} operands")
     shapes = [sizes(operand) for operand in operands]
     hidden = max((len(shape) - len(_plain(term)) for term, shape in zip(terms, shapes, strict=True)), default=0)

@@ -30,7 +30,10 @@ _TAKES: Mapping[str, Callable[[int], bool]] = {
     "mask": lambda found: found == 0,
     "ordered-numbers": lambda found: found in (1, 2),
 }
-"""What `takes` says of the common dtype of the tensors of a call; behind `alike` they must all have one."""
+"""What `takes` says of the common dtype of the tensors of a call.
+
+Alternatives are separated by commas, dtypes may be among them; behind `alike` all tensors must have one dtype.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Node:
     number: int
     entry: Entry
     arguments: Mapping[str, Any]
-    outputs: Sequence[Tensor]
+    outputs: Sequence[Tensor | None]
     sources: Sequence[tuple[str, int | None, Tensor]]
     """(parameter, place in its list, tensor) of the inputs that want a gradient."""
 
@@ -89,7 +92,7 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
     dtypes = _dtypes(entry, arguments, common, shapes)
-    outputs = [Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    outputs = [None if shape is None else Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     _judge(entry, arguments, outputs, tensors)
     _remember(entry, arguments, outputs)
     return tuple(outputs) if many else outputs[0]
@@ -98,31 +101,38 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
 def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> None:
     """Refuse dtypes that torch refuses: of all tensors together, or of those that are named."""
     named = {"": entry.takes} if isinstance(entry.takes, str) else entry.takes or {}
-    for name, word in named.items():
+    for name, wanted in named.items():
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        word, alike = word.removeprefix("alike "), word.startswith("alike ")
+        words, alike = wanted.removeprefix("alike "), wanted.startswith("alike ")
         if alike:
             given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
-        if not all(_TAKES[word](category(dtype)) for dtype in given) or (alike and len(given) > 1):
+        if not all(_taken(words, dtype) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
+
+
+def _taken(words: str, dtype: str) -> bool:
+    return any(_TAKES[word](category(dtype)) if word in _TAKES else word == dtype for word in words.split(", "))
 
 
 def _shapes(
     entry: Entry, arguments: Mapping[str, Any], tensors: Sequence[Tensor]
-) -> tuple[list[tuple[int, ...]], bool]:
-    """The shapes of the results, and whether there are several."""
+) -> tuple[list[tuple[int, ...] | None], bool]:
+    """The shapes of the results, None for one that is masked out, and whether there are several."""
     if entry.shape is None:
         from opscan.numerics.declared.shapes import broadcast
 
         return [broadcast(*tensors)], False
     found = _evaluated(entry.shape, arguments)
     many = isinstance(found, list) and bool(found) and not isinstance(found[0], int)
-    return [tuple(int(size) for size in shape) for shape in (found if many else [found])], many
+    shapes = found if many else [found]
+    return [None if shape is None else tuple(int(size) for size in shape) for shape in shapes], many
 
 
-def _dtypes(entry: Entry, arguments: Mapping[str, Any], common: Dtype, shapes: Sequence[tuple[int, ...]]) -> list[str]:
+def _dtypes(
+    entry: Entry, arguments: Mapping[str, Any], common: Dtype, shapes: Sequence[tuple[int, ...] | None]
+) -> list[str]:
     if entry.dtype is None:
         return [common] * len(shapes)
     values = {**arguments, "promoted": common, "floating": floating(common), "shapes": shapes}
@@ -137,7 +147,7 @@ def _operands(value: Any) -> Any:
 
 
 def _judge(
-    entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor], tensors: Sequence[Tensor], *,
+    entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor | None], tensors: Sequence[Tensor], *,
     broadcast: bool = False,
 ) -> None:  # fmt: skip
     """Set the bits and the facts of `outputs`."""
@@ -148,7 +158,7 @@ def _judge(
         packet=packet,
         overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
-        outputs=tuple(output.operand for output in outputs),
+        outputs=tuple(None if output is None else output.operand for output in outputs),
         backward=_State.backward,
         broadcast=broadcast,
     )
@@ -158,6 +168,8 @@ def _judge(
     facts = deduce(made)
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
     for output, bits in zip(outputs, results, strict=False):
+        if output is None:
+            continue
         output.bits = with_step(made, kind, bits)
         output.facts = _seen_through(tensors[0], output) if looks else facts
 
@@ -170,7 +182,7 @@ def _seen_through(source: Tensor, view: Tensor) -> Facts:
     return Facts(held.zero, held.unit, None, held.distinct, held.spread)
 
 
-def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor]) -> None:
+def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor | None]) -> None:
     """Put the call where a gradient can find it, if it takes a tensor that wants one."""
     wanting: list[tuple[str, int | None, Tensor]] = []
     for name, value in arguments.items():
@@ -187,7 +199,7 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
     _State.numbers += 1
     node = Node(_State.numbers, entry, arguments, outputs, wanting)
     for output in outputs:
-        if output.dtype.rounds:
+        if output is not None and output.dtype.rounds:
             output.requires_grad, output.node = True, node
 
 
@@ -206,15 +218,12 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)
-            given = [held.pop(id(output), None) if not _is_leaf(output) else None for output in node.outputs]
+            made = (None if output is None or output.node is None else id(output) for output in node.outputs)
+            given = [None if place is None else held.pop(place, None) for place in made]
             if any(gradient is not None for gradient in given):
                 for source, gradient in _through(node, given):
                     held[id(source)] = gradient if id(source) not in held else _added(held[id(source)], gradient)
     return [held.get(id(tensor)) for tensor in leaves]
-
-
-def _is_leaf(tensor: Tensor) -> bool:
-    return tensor.node is None
 
 
 def _latest_first(roots: Sequence[Tensor]) -> list[Node]:
