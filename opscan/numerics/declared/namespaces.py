@@ -16,6 +16,7 @@ from opscan.numerics.declared import (
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
@@ -61,6 +62,7 @@ _SHAPES = (
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,

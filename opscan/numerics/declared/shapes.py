@@ -208,9 +208,9 @@ def windows(
 ) -> Shape:
     """How many windows fit along each axis of pooling, convolution and unfolding."""
     rank = len(spatial)
+    absent = stride is None or (isinstance(stride, (list, tuple)) and not stride)
     kernel, padding, dilation = (spread_axes(v, rank, d) for v, d in ((kernel, 1), (padding, 0), (dilation, 1)))
-    stride = spread_axes(stride, rank, 0)
-    stride = list(kernel) if not any(stride) else stride
+    stride = kernel if absent else spread_axes(stride, rank)
     counts = []
     for size, taps, step, border, apart in zip(spatial, kernel, stride, padding, dilation, strict=True):
         if min(taps, step, apart) <= 0 or border < 0:
