@@ -19,7 +19,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, SEVERAL, Bits, Level, extend, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, extend, few, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
@@ -81,7 +81,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._alive: list[Any] = []
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, replace(bits, sources=frozenset({_storage(tensor)})))
+        self._set(tensor, replace(bits, sources=frozenset({(_storage(tensor), 0)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
@@ -100,8 +100,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = NOTHING if own is None else own
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
-        sources = sorted({hash((key, place)), *(bits.sources - {key})})
-        return replace(bits, sources=frozenset(sources[:SEVERAL])), facts
+        return replace(bits, sources=few((source, hash((key, place, at))) for source, at in bits.sources)), facts
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -188,7 +187,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
             return replace(bits, sources=call.joined().sources)
         self._calls += 1
-        return replace(bits, sources=frozenset() if bits.addends > 1 else frozenset({-self._calls}))
+        own = few((tensor, -self._calls) for tensor, _ in call.joined().sources)
+        return replace(bits, sources=frozenset() if bits.addends > 1 else own)
 
     def _leak(self, call: Call) -> None:
         """A number that was read from a tensor may decide anything that the operator computes after it."""
