@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, Bits, Level, unknown
+from opscan.numerics.bits import PLAIN, Bits, Level, few, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
@@ -188,7 +188,8 @@ def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
     if bits.level == Level.CONST or not bits.sources:
         return bits
     attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
-    return replace(bits, sources=frozenset({hash((bits.sources, made.packet, *attributes, view.shape))}))
+    moved = (made.packet, *attributes, view.shape)
+    return replace(bits, sources=few((tensor, hash((place, moved))) for tensor, place in bits.sources))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
@@ -231,7 +232,7 @@ def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Fact
 def _own_bits() -> Bits:
     """The bits of a tensor whose elements are like those of no other."""
     _State.numbers += 1
-    return replace(PLAIN, sources=frozenset({_State.numbers}))
+    return replace(PLAIN, sources=frozenset({(_State.numbers, 0)}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
