@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits, Level
+from opscan.numerics.confirming import refusal
 from opscan.numerics.described import bind_described
 from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
@@ -126,15 +127,20 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
 
     elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
+    why = ""
     try:
         try:
             run = trace(operator, binding, case.outputs, real=False)
+            if basis == "golden" and (why := refusal(operator, binding, case.outputs)):
+                raise Refused(why)
         except NeedsData as need:
             if elements > REAL_ELEMENTS:
                 reason = f"{need}; with {elements} elements that was not tried"
                 return Classification((), basis, reason)
             run = trace(operator, binding, case.outputs, real=True)
         except Refused:
+            if why:
+                raise
             # the checks of PyTorch's fake kernels are not always those of the real ones
             if elements > SURE_ELEMENTS or _magnitude((binding.args, *binding.kwargs.values())) > SURE_ELEMENTS:
                 raise
