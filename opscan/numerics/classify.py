@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings, with_drawn_numbers
 from opscan.numerics.bits import Bits, Level
 from opscan.numerics.confirming import refusal
 from opscan.numerics.described import bind_described
@@ -52,22 +52,27 @@ def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     if isinstance(operator, str):
         return Classification((), "none", operator)
     try:
-        binding = bind(case, operator.parameters)
+        attempts = _attempts(case, operator, basis)
     except Unbindable as problem:
         return Classification((), basis, str(problem), mismatch=basis == "golden")
-    if case.outputs is not None and not 0 <= case.outputs < len(binding.args) + len(binding.kwargs):
-        return Classification((), basis, f"`outputs: {case.outputs}` names no argument", mismatch=basis == "golden")
-    if basis == "golden":
-        drawn = with_drawn_numbers(case)
-        attempts = [binding] if drawn == case else [binding, bind(drawn, operator.parameters)]
-    else:
-        attempts = [binding, *arrangements(case.name, operator.parameters, binding)]
     outcome = Classification((), basis, "nothing was traced")
     for attempt in attempts:
         outcome = _trace(operator, attempt, case, basis)
         if outcome.tensors:
             break
     return outcome
+
+
+def _attempts(case: Case, operator: Operator, basis: str) -> list[Binding]:
+    """The ways in which the case may call its operator, the likeliest first. Raises Unbindable."""
+    if basis == "name":
+        attempts = readings(case, operator.parameters)
+    else:
+        drawn = with_drawn_numbers(case)
+        attempts = [bind(one, operator.parameters) for one in ([case] if drawn == case else [case, drawn])]
+    if case.outputs is not None and not 0 <= case.outputs < len(attempts[0].args) + len(attempts[0].kwargs):
+        raise Unbindable(f"`outputs: {case.outputs}` names no argument")
+    return attempts
 
 
 def _read(case: Case, plugin: Plugin) -> Classification:

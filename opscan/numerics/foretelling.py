@@ -12,7 +12,7 @@ from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput, Classification
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
 from opscan.numerics.described import bind_described
 from opscan.numerics.names import Entry, MalformedEntry, basis_of, described, is_npu_name
 from opscan.numerics.paths.evaluating import evaluate, signed
@@ -155,12 +155,9 @@ def _by_entry(case: Case, entry: Entry) -> tuple[Known, Binding, str] | Classifi
 
 def _by_name(case: Case, known: Known, basis: str) -> tuple[Known, Binding, str] | None:
     try:
-        binding = bind(case, known.parameters)
+        attempts = readings(case, known.parameters) if basis == "name" else [bind(case, known.parameters)]
     except Unbindable:
         return None
-    attempts = [binding]
-    if basis == "name":
-        attempts += arrangements(case.name or "", known.parameters, binding)
     for attempt in attempts:
         if not set(attempt.kwargs) <= known.keywords:
             continue  # torch takes no such keyword
