@@ -37,7 +37,7 @@ from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
     from opscan.judging.specs import Judged, Many
-    from opscan.numerics.foretelling import Plan
+    from opscan.numerics import Plan
 
 _MANY_CASES = 2000
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}

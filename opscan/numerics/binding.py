@@ -106,7 +106,22 @@ def bind(case: Case, parameters: tuple[str, ...], *, executor: bool = False) -> 
     return Binding(tuple(args), kwargs)
 
 
-def with_drawn_numbers(case: Case) -> Case:
+def readings(case: Case, parameters: tuple[str, ...], basis: str) -> list[Binding]:
+    """The ways in which a case may call the operator that its name means, the likeliest first. Raises Unbindable.
+
+    With basis `golden` ATK makes the call itself; with basis `name` an executor does that is not at hand.
+    """
+    binding = bind(case, parameters)
+    if basis == "golden":
+        drawn = _with_drawn_numbers(case)
+        return [binding] if drawn == case else [binding, bind(drawn, parameters)]
+    marker = placed_marker(binding, [None] * len(binding.args), parameters)
+    if marker is not None:
+        raise Unbindable(f"only its place says what tensor #{marker.position} is to {case.name}")
+    return [binding, *_arrangements(case.name or "", parameters, binding)]
+
+
+def _with_drawn_numbers(case: Case) -> Case:
     """The case with a number in place of every pair that an integer attribute may have been meant to be drawn from."""
 
     def drawn(given: CaseInput) -> CaseInput:
@@ -116,18 +131,6 @@ def with_drawn_numbers(case: Case) -> Case:
         return replace(given, values=between(*given.values, whole=True))
 
     return replace(case, inputs=tuple(map(drawn, case.inputs)))
-
-
-def readings(case: Case, parameters: tuple[str, ...]) -> list[Binding]:
-    """The ways in which a case may call the operator that its name means, where its executor is not at hand.
-
-    Raises Unbindable.
-    """
-    binding = bind(case, parameters)
-    marker = placed_marker(binding, [None] * len(binding.args), parameters)
-    if marker is not None:
-        raise Unbindable(f"only its place says what tensor #{marker.position} is to {case.name}")
-    return [binding, *_arrangements(case.name or "", parameters, binding)]
 
 
 def _arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> Iterator[Binding]:

@@ -7,19 +7,18 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings, with_drawn_numbers
-from opscan.numerics.bits import Bits, Level
+from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
+from opscan.numerics.bits import Bits
 from opscan.numerics.confirming import refusal
 from opscan.numerics.described import bind_described
-from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
 from opscan.numerics.operators import NotFollowed, Operator, resolve
+from opscan.numerics.outcome import describe
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens import Golden
@@ -65,11 +64,7 @@ def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
 
 def _attempts(case: Case, operator: Operator, basis: str) -> list[Binding]:
     """The ways in which the case may call its operator, the likeliest first. Raises Unbindable."""
-    if basis == "name":
-        attempts = readings(case, operator.parameters)
-    else:
-        drawn = with_drawn_numbers(case)
-        attempts = [bind(one, operator.parameters) for one in ([case] if drawn == case else [case, drawn])]
+    attempts = readings(case, operator.parameters, basis)
     if case.outputs is not None and not 0 <= case.outputs < len(attempts[0].args) + len(attempts[0].kwargs):
         raise Unbindable(f"`outputs: {case.outputs}` names no argument")
     return attempts
@@ -109,7 +104,7 @@ def _with_largest(golden: Golden, case: Case) -> tuple[TensorClass, ...]:
         run = trace(golden, bind(case, (), executor=True), None, real=True, largest=True)
     except (NeedsData, OutOfMemory, Refused, NotFollowed):
         return ()
-    return tuple(describe(*entry) for entry in run)
+    return tuple(_described_tensor(*entry) for entry in run)
 
 
 def _loosest(one: TensorClass, other: TensorClass) -> TensorClass:
@@ -123,7 +118,8 @@ def _described(case: Case) -> Classification | None:
     if entry is None:
         return None
     try:
-        return _trace(entry.operator(), bind_described(case, entry), replace(case, outputs=None), "name")
+        binding = bind_described(case, entry.as_traced())
+        return _trace(entry.operator(), binding, replace(case, outputs=None), "name")
     except Unbindable as problem:
         return Classification((), "name", str(problem))
 
@@ -162,9 +158,16 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
             mismatch=refused and basis == "golden",
         )
-    tensors = tuple(describe(*entry) for entry in run)
+    tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
-    return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
+    reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
+    return Classification(tensors, basis, reason)
+
+
+def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+    shape = tuple(int(size) for size in tensor.shape)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:
@@ -173,41 +176,3 @@ def _magnitude(value: Any) -> float:
         return math.prod(_magnitude(item) for item in value)
     number = isinstance(value, (int, float)) and math.isfinite(value)
     return max(abs(float(value)), 1.0) if number else 1.0
-
-
-def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
-    """The class of a traced tensor; the calls on its path each once, with the largest extent they had."""
-    from opscan.numerics.tracer import class_of
-
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    own = [cause for cause in bits.causes if cause != "broadcast"]
-    reduced = bits.level == Level.ACCUMULATED
-    reason = "its memory is never written" if bits.uninitialised else bits.reason
-    return TensorClass(
-        name=name,
-        role=role,
-        dtype=ATK_DTYPES.get(dtype, dtype),
-        shape=tuple(int(size) for size in _sizes(tensor)),
-        numeric_class=class_of(bits),
-        input=argument.position if argument else None,
-        correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=next(iter(own or bits.causes), None) if reduced else None,
-        depends_on=tuple(sorted(bits.depends)),
-        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
-        products=bits.products,
-        path=_each_once(bits.path),
-        reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
-    )
-
-
-def _each_once(path: tuple[Step, ...]) -> tuple[Step, ...]:
-    steps: dict[tuple[str, str, NumericClass], Step] = {}
-    for step in path:
-        key = (step.op, step.phase, step.numeric_class)
-        if key not in steps or steps[key].extent < step.extent:
-            steps[key] = step
-    return tuple(steps.values())
-
-
-def _sizes(tensor: Any) -> Iterator[Any]:
-    yield from tensor.shape

@@ -19,6 +19,7 @@ from opscan.numerics.signatures import Parameter, plain
 
 _NOT_PASSED = frozenset({"non_param", "load_tensor_data"})
 _TENSORS = frozenset({"tensor", "tensors", "tensor_tuple"})
+_TENSOR_LIKE = ("tensor", "either")
 
 Given = tuple[int, CaseInput]
 """An input with its place in the case."""
@@ -91,7 +92,8 @@ def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, in
             matched[parameter.name] = place
             del free[place]
     for kinds in (True, False):
-        needed = [p for p in entry.parameters if p.required and p.name not in matched and (p.kind == "tensor") is kinds]
+        open_ones = [p for p in entry.parameters if p.required and p.name not in matched]
+        needed = [p for p in open_ones if (p.kind in _TENSOR_LIKE) is kinds]
         strangers = [
             p for p, name in free.items() if (inputs[p].kind in _TENSORS) is kinds and not _is_ignored(entry, name)
         ]
@@ -118,6 +120,8 @@ def _takes_markers(entry: Entry, parameter: Parameter) -> bool:
 def _fits(parameter: Parameter, given: CaseInput) -> bool:
     """Whether an input of this kind can stand for the parameter at all."""
     tensor = given.kind in _TENSORS
+    if parameter.kind == "either":
+        return given.members is None
     if parameter.kind == "tensor":
         return (tensor or given.kind.startswith("scalar")) and (parameter.many or given.kind in ("tensor", "scalar"))
     if parameter.kind in ("scalar", "float", "int"):
@@ -171,7 +175,7 @@ def _ignored() -> frozenset[str]:
 def _value(entry: Entry, parameter: Parameter, item: Given, backward: bool) -> Any:
     place, given = item
     label = given.name or parameter.name
-    if parameter.kind == "tensor":
+    if parameter.kind == "tensor" or (parameter.kind == "either" and given.kind in _TENSORS):
         return _tensor(entry, parameter, given, backward, label, place)
     if given.kind in _TENSORS and given.members is None and parameter.kind in ("scalar", "float"):
         return number_in(given)

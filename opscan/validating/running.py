@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from opscan.model import Case
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
 from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.validating.devices import Device
@@ -40,8 +40,7 @@ def calls_of(case: Case) -> list[Call]:
     if isinstance(operator, str):
         raise Refused(operator)
     try:
-        golden = basis_of(case) == "golden"
-        bindings = [bind(case, operator.parameters)] if golden else readings(case, operator.parameters)
+        bindings = readings(case, operator.parameters, basis_of(case))
     except Unbindable as problem:
         raise Refused(str(problem)) from None
     return [Call(operator, each, case.outputs) for each in bindings]

@@ -50,7 +50,7 @@ def sampled_questions(count: int) -> list[Question]:
 
 
 def test_answers_of_two_processes_equal_those_made_here(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPSCAN_PATHS", "off")
+    monkeypatch.setenv("OPSCAN_STEPS", "off")
     questions = sampled_questions(200)
     assert len(questions) == 200
     here = Classifier().classify_many(questions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from opscan.numerics.bits import CONST, UNINITIALISED, Bits, Level, at_least, draw_random, join, round_once
+from opscan.numerics.bits import CONST, UNINITIALISED, Bits, Level, at_least, bend, draw_random, join, round_once
 from opscan.numerics.call import (
     EXPONENT_BITS,
     INTEGER_BITS,
@@ -27,15 +27,29 @@ _COMPARED = {
 """The numbers that a call compares elements with. A clamp gives the bound on both sides of it, so it is not here."""
 
 
+_BENT = frozenset(
+    {
+        "_aminmax", "abs", "amax", "amin", "aminmax", "ceil", "clamp", "clamp_max", "clamp_min", "copysign", "floor",
+        "fmax", "fmin", "fmod", "frexp", "hardshrink", "hardtanh", "maximum", "minimum", "nan_to_num", "nextafter",
+        "relu", "round", "sgn", "sign", "threshold", "trunc",
+    }
+)  # fmt: skip
+"""Exact calls of which sums do not see through: the absolute value of a sum is none."""
+
+
+def _joined(call: Call) -> Bits:
+    return bend(call.joined()) if call.packet in _BENT else call.joined()
+
+
 def _inherit(call: Call) -> tuple[Bits, ...]:
-    bits = _compared(call, call.joined())
+    bits = _compared(call, _joined(call))
     return tuple(bits for _ in call.outputs)
 
 
 def _exact(call: Call) -> tuple[Bits, ...]:
     complex_magnitude = call.packet in ("sgn", "abs") and any(operand.complex for operand in call.operands())
     decimals = call.packet == "round" and call.argument("decimals", 0) != 0
-    bits = _compared(call, call.joined())
+    bits = _compared(call, _joined(call))
     rounded_divisor = call.packet == "fmod" and not is_representable(call.argument("other", 1), call.output.dtype)
     if complex_magnitude or decimals or (rounded_divisor and not isinstance(call.argument("other"), Operand)):
         return call.each_output(at_least(bits, Level.ARITHMETIC))
@@ -57,7 +71,7 @@ def _compared(call: Call, bits: Bits) -> Bits:
 
 def _index_of_extreme(call: Call) -> tuple[Bits, ...]:
     """Ties leave open which element is meant: an index (the second output) depends on values, a copy does not."""
-    bits = call.joined()
+    bits = bend(call.joined())
     tied = at_least(bits, bits.level, "values")
     if call.argument("stable") is True:
         tied = bits
@@ -85,7 +99,7 @@ def _sequence(call: Call) -> tuple[Bits, ...]:
 
 def _random(call: Call) -> tuple[Bits, ...]:
     """Numbers that are drawn, unless the attributes leave nothing to draw or a fixed seed has drawn them already."""
-    packet = call.packet.removesuffix("_")
+    packet = call.packet
     if (rule := _CHANCELESS.get(packet)) is not None and (certain := rule(call)) is not None:
         return certain
     drawn = call.drawn
@@ -194,7 +208,8 @@ def cast(bits: Bits, source: str, target: str) -> Bits:
 def _cast(call: Call) -> tuple[Bits, ...]:
     source = call.tensor("src", "self")
     bits = source.bits
-    return tuple(bits if output is None else cast(bits, source.dtype, output.dtype) for output in call.outputs)
+    held = source.held or source.dtype
+    return tuple(bits if output is None else cast(bits, held, output.dtype) for output in call.outputs)
 
 
 def _fill(call: Call) -> tuple[Bits, ...]:

@@ -1,0 +1,131 @@
+"""The operator that a spec names, as a function of declared tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from opscan.dataclass import dataclass
+from opscan.numerics.declared.engine import call
+from opscan.numerics.declared.entries import find
+from opscan.numerics.declared.namespaces import operator_key
+from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
+
+_FOREACH = "_foreach_"
+_BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""What the larger or the smaller of an element and a number is."""
+_RESHAPING = frozenset(
+    {"as_strided_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
+)
+"""In-place calls that leave another shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOperator:
+    """`parameters`: the names under which users pass its inputs; `in_place`: its first input is what is compared."""
+
+    name: str
+    call: Callable[..., Any]
+    parameters: tuple[str, ...]
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a spec spells an operator. `key`: where its steps stand, None where nobody has written any."""
+
+    key: str | None
+    method: bool
+    in_place: bool
+    each: bool
+    """It is a list operator."""
+
+
+def spelt(name: str, *, is_method: bool = False) -> Spelling:
+    """What `torch.add`, `Tensor.add_`, `torch._foreach_add` ... stand for."""
+    head, _, last = name.rpartition(".")
+    method = is_method or head in ("Tensor", "torch.Tensor")
+    in_place = last.endswith("_") and not last.endswith("__")
+    plain = last.rstrip("_") if in_place else last
+    each = plain.startswith(_FOREACH)
+    space = "torch.ops.aten" if each else head
+    key = operator_key(f"{space}.{plain.removeprefix(_FOREACH)}" if space else plain, is_method=method and not each)
+    return Spelling(key, method, in_place, each)
+
+
+@lru_cache(maxsize=2048)
+def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
+    """The operator `name`; None where the catalog has no steps for it."""
+    spelling = spelt(name, is_method=is_method)
+    key = spelling.key
+    entry = None if key is None else find(key)
+    if key is None or entry is None:
+        return None
+    # torch's own functions call `input` what ATen calls `self`
+    head = name.rpartition(".")[0]
+    public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
+    names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
+    function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
+    if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
+        function = partial(_written, function)
+    return DeclaredOperator(name, function, tuple(names), spelling.in_place)
+
+
+def _run(key: str, *args: Any, **kwargs: Any) -> Any:
+    out = kwargs.pop("out", None)
+    result = call(key, args, kwargs)
+    if out is None:
+        return result
+    if not isinstance(out, Tensor) or not isinstance(result, Tensor) or result.requires_grad or out.requires_grad:
+        raise NotDeclared("`out=` of several tensors, or one that wants a gradient")
+    return _cast(result, out)
+
+
+def _written(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What an in-place call leaves in its first argument. Raises Refused where it does not fit."""
+    if not args:
+        raise NotDeclared("an in-place call without a first argument")
+    result = function(*args, **kwargs)
+    if isinstance(args[0], (list, tuple)):
+        return [_cast(one, target) for one, target in zip(result, args[0], strict=True)]
+    return _cast(result, args[0])
+
+
+def _cast(result: Any, target: Any) -> Any:
+    if not isinstance(result, Tensor) or not isinstance(target, Tensor):
+        raise NotDeclared("what is written is no tensor")
+    if result.shape != target.shape:
+        raise Refused(f"a result of shape {list(result.shape)} does not fit one of {list(target.shape)}")
+    if result.dtype == target.dtype:
+        return result
+    if result.dtype.is_complex or (result.dtype.rounds and not target.dtype.rounds) or target.dtype == "bool":
+        raise Refused(f"a result of {result.dtype} cannot be written to {target.dtype}")
+    return call("_to_copy", (result,), {"dtype": target.dtype})
+
+
+def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
+    """A list operator is its single operator on each member."""
+    entry = find(key)
+    assert entry is not None
+    members = args[0] if args and isinstance(args[0], (list, tuple)) else ()
+    if not members:
+        raise Refused("a list of tensors is needed")
+
+    def at(value: Any, place: int) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return value
+        if len(value) != len(members):
+            raise Refused("lists of unequal length")
+        return value[place]
+
+    def one(place: int) -> Any:
+        given: Sequence[Any] = [at(value, place) for value in args]
+        named = {{"scalar": "other", "scalars": "other"}.get(k, k): at(v, place) for k, v in kwargs.items()}
+        if key in _BOUNDS and len(given) > 1 and not isinstance(given[1], Tensor):
+            return call(_BOUNDS[key], given, named)
+        taken = sum(not parameter.by_name for parameter in entry.parameters)
+        more = [parameter.name for parameter in entry.parameters if parameter.by_name]
+        return call(key, given[:taken], {**dict(zip(more, given[taken:], strict=False)), **named})
+
+    return [one(place) for place in range(len(members))]
