@@ -13,8 +13,9 @@ from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, 
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "along_axis", "cdist_shape", "lifted", "moment_arguments", "nll_shapes", "norm_dtype",
-    "norm_shape", "quotient", "reduction_number", "rounding_dtype",
+    "accumulating", "along", "along_axis", "bag_shapes", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments",
+    "nll_shapes", "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
+    "segment_shape",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -118,3 +119,54 @@ def nll_shapes(value: Any, target: Any, weight: Any, reduction: int) -> list[tup
     if weight is not None and sizes(weight) != (shape[axis],):
         raise Refused("a weight for each class is needed")
     return [() if reduction else wanted, ()]
+
+
+def not_half(tensor: Any, shape: Any) -> Any:
+    """`shape`, where a kernel of the CPU exists. Raises Refused for fp16 and bf16."""
+    if tensor.dtype in ("float16", "bfloat16"):
+        raise Refused(f"there is no CPU kernel for {tensor.dtype}")
+    return shape
+
+
+def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> list[tuple[int, ...]]:
+    """Of the losses and of the alignments, whose last axis is not compared. Raises Refused."""
+    steps, batch = logs.shape[:2]
+    given = [
+        list(lengths) if isinstance(lengths, (list, tuple)) else [None] * sizes(lengths)[0]
+        for lengths in (input_lengths, target_lengths)
+    ]
+    if any(len(lengths) != batch for lengths in given):
+        raise Refused("there must be as many lengths as samples")
+    if any(length is not None and not 0 <= length <= steps for length in given[0]):
+        raise Refused("an input is longer than there are steps")
+    wanted = [length for length in given[1] if length is not None]
+    if targets.ndim == 2 and (targets.shape[0] != batch or max(wanted, default=0) > targets.shape[1]):
+        raise Refused("a target is longer than the targets have places")
+    if targets.ndim == 1 and wanted and sum(wanted) != targets.shape[0]:
+        raise Refused("the targets are not as long as their lengths say")
+    return [(batch,), (batch, steps, 1)]
+
+
+def segment_shape(data: Any, reduce: str, lengths: Any, offsets: Any, axis: int) -> tuple[int, ...]:
+    """A segment for each length, or between two offsets, along their last axis. Raises Refused."""
+    if (
+        reduce not in ("sum", "mean", "max", "min", "prod")
+        or not data.numel()
+        or (lengths is None) == (offsets is None)
+    ):
+        raise Refused("segment_reduce needs elements, a known reduction, and lengths or offsets")
+    borders = sizes(lengths if offsets is None else offsets)
+    axis = axis_of(axis, data.ndim)
+    if len(borders) != axis + 1 or borders[:-1] != data.shape[:axis]:
+        raise Refused("the segments must lie along the last axis of their borders")
+    count = borders[-1] - (offsets is not None)
+    return (*data.shape[:axis], count, *data.shape[axis + 1 :])
+
+
+def bag_shapes(weight: Any, indices: Any, offsets: Any, last: bool, mode: int) -> list[tuple[int, ...]]:
+    """Of the bags; of the bag of each index, the size of each bag and the index of each largest element."""
+    if weight.ndim != 2 or indices.ndim != 1 or offsets.ndim != 1:
+        raise Refused("embedding_bag needs a table, indices and offsets")
+    bags = offsets.shape[0] - bool(last)
+    largest = (bags, weight.shape[1]) if mode == 2 else (bags,)
+    return [(bags, weight.shape[1]), indices.shape, (bags,), largest]
