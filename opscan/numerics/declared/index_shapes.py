@@ -14,7 +14,7 @@ from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 __all__ = [
     "bags", "embedded", "extremes", "filling", "gathered", "index_filled", "index_selected", "index_written",
     "indexed", "indices_written", "put_shape", "ranked", "real_only", "restored", "scattered", "search_shape",
-    "taken_along",
+    "segments", "taken_along",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
