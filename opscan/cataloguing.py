@@ -23,6 +23,25 @@ def _summary(place: Place) -> str:
     return "formula" if "formula" in content else kind_of(place.key) or "no kind"
 
 
+def sources(*, accept: bool) -> int:
+    """Which entries to read again beside the installed torch; `accept`: they have been read. 1 where there are some."""
+    from importlib.metadata import version
+
+    from opscan.data import data_path
+    from opscan.numerics.declared.sources import NoSources, current_texts, renewed, to_read_again, written_from
+
+    try:
+        texts = current_texts()
+    except NoSources as problem:
+        raise click.UsageError(str(problem)) from None
+    if accept:
+        path = data_path("catalog", "steps", "sources.txt")
+        path.write_text(renewed(texts, version("torch")), encoding="utf-8")
+    lines = to_read_again(texts, written_from())
+    click.echo("\n".join([*lines, f"{len(lines)} entries to read again beside torch {version('torch')}"]))
+    return int(bool(lines))
+
+
 def show(name: str) -> str:
     """The entry of one operator as it is written, and what its kind means. Raises UsageError where none stands."""
     key = name if name in index() else spelt(name).key

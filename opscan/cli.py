@@ -224,7 +224,7 @@ def validate(
 
 @cli.group()
 def catalog() -> None:
-    """List and show the declared steps, by which audits need no torch."""
+    """List, show and check the declared steps, by which audits need no torch."""
 
 
 @catalog.command("list")
@@ -245,6 +245,32 @@ def catalog_show(name: str) -> int:
 
     click.echo(show(name), nl=False)
     return 0
+
+
+@catalog.command("sources")
+@click.option("--accept", is_flag=True, help="Take the texts of the installed torch as read.")
+def catalog_sources(accept: bool) -> int:
+    """The entries whose PyTorch formula is not the one any more that they were written from; needs torch."""
+    from opscan.cataloguing import sources
+
+    return sources(accept=accept)
+
+
+@catalog.command("check")
+@click.argument("names", nargs=-1)
+@click.option("--calls", default=20_000, show_default=True, type=click.IntRange(min=1), help="Calls to draw in all.")
+@click.option("--seed", type=int, metavar="S", help="Draw these calls again; without it a new seed, which is printed.")
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Processes at once.")
+@click.option("--seconds", default=5.0, show_default=True, help="For one call.")
+@click.option("--oracles", is_flag=True, help="Ask the oracles about every call instead of one in four.")
+def catalog_check(
+    names: tuple[str, ...], calls: int, seed: int | None, jobs: int, seconds: float, oracles: bool
+) -> int:
+    """Draw calls of every operator, or of those whose name contains one of NAMES, and hold what is said of them
+    against a trace and against oracles that know none of opscan's rules; 1 where something is wrong. Needs torch."""
+    from opscan.checking.command import check
+
+    return check(names, calls=calls, seed=seed, jobs=jobs, seconds=seconds, share=1.0 if oracles else 0.25)
 
 
 @cli.command()

@@ -15,6 +15,8 @@ from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput
 from opscan.numerics.dtypes import TORCH_DTYPES
 
+NOT_A_PARAMETER = "non_param"
+"""The dtype of an attribute that tells the executor something and is no parameter of the operator."""
 _TENSOR_KINDS = frozenset({"tensor", "tensors", "tensor_tuple"})
 _DIFFERENTIABLE = ("float", "bfloat", "complex")
 
@@ -80,8 +82,9 @@ def _filled(value: Any, make: Callable[[TensorArgument], Any]) -> Any:
     return value
 
 
-def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
-    """Arguments of `case` as ATK passes them. Raises Unbindable."""
+def bind(case: Case, parameters: tuple[str, ...], *, executor: bool = False) -> Binding:
+    """Arguments of `case` as ATK passes them to an operator, or to an `executor`, which is given what no operator takes
+    as well. Raises Unbindable."""
     inputs = list(case.inputs)
     offset = 0
     if case.tensor_input is not None:
@@ -90,7 +93,7 @@ def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for order, given in enumerate(inputs):
-        if given.dtype == "non_param":
+        if given.dtype == NOT_A_PARAMETER and not executor:
             continue
         receiver = offset == -1 and order == 0
         position = order if offset == 0 else order - 1
@@ -181,7 +184,7 @@ def _plain_value(given: CaseInput, label: str) -> Any:
     value = given.values
     if isinstance(value, str) and value in ("null", "default"):
         return None
-    if given.dtype == "string":
+    if given.dtype in ("string", NOT_A_PARAMETER):
         return value
     if given.dtype == "torch_dtype":
         return _torch_dtype(value, label)

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, Plugin, TensorClass
+from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
 from opscan.numerics.bits import Bits
 from opscan.numerics.described import bind_described
@@ -28,17 +28,17 @@ SURE_ELEMENTS = 1 << 16
 """Up to so many elements, and attributes no larger than that, a refusal on fake tensors is confirmed on real ones."""
 
 
-def classify(case: Case, golden: Plugin | None = None) -> Classification:
+def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     """The class of every forward output and, where `case.backward`, of every gradient.
 
-    `golden`: the plugin that holds the executor of the case; where its code cannot be followed, the name decides, and
-    the reason says why. Anything that cannot be told is a Classification without tensors and with the reason; nothing
-    is raised.
+    `golden`: the plugin that holds the executor of the case, or why that cannot be read; what its code does decides,
+    never the name. Anything that cannot be told is a Classification without tensors and with the reason; nothing is
+    raised.
     """
+    if isinstance(golden, str):
+        return Classification((), "none", golden)
     if golden is not None:
-        read = _read(case, golden)
-        named = read if read.tensors else classify(case)
-        return replace(named, reason=read.reason) if named.tensors else read
+        return _read(case, golden)
     basis = basis_of(case)
     if basis == "name" or is_npu_name(case.name or ""):
         known = _described(case)
@@ -81,14 +81,33 @@ def _read(case: Case, plugin: Plugin) -> Classification:
 def classify_golden(golden: Golden, case: Case) -> Classification:
     """The class of every compared tensor of a case whose golden is code."""
     try:
-        known = _trace(golden, bind(case, ()), replace(case, outputs=None), "plugin")
+        known = _trace(golden, bind(case, (), executor=True), replace(case, outputs=None), "plugin")
     except Unbindable as problem:
         return Classification((), "plugin", str(problem))
     if not golden.looked:
         return known
     # what the code did holds for the values that were drawn for it
-    tensors = (replace(t, depends_on=tuple(sorted({*t.depends_on, "values"}))) for t in known.tensors)
-    return replace(known, tensors=tuple(tensors))
+    largest = {tensor.name: tensor for tensor in _with_largest(golden, case)}
+    tensors = (_loosest(tensor, largest.get(tensor.name, tensor)) for tensor in known.tensors)
+    return replace(
+        known, tensors=tuple(replace(t, depends_on=tuple(sorted({*t.depends_on, "values"}))) for t in tensors)
+    )
+
+
+def _with_largest(golden: Golden, case: Case) -> tuple[TensorClass, ...]:
+    """What the code does where the whole numbers among the inputs, which may be counts, are as large as they may be."""
+    from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
+
+    try:
+        run = trace(golden, bind(case, (), executor=True), None, real=True, largest=True)
+    except (NeedsData, OutOfMemory, Refused, NotFollowed):
+        return ()
+    return tuple(_described_tensor(*entry) for entry in run)
+
+
+def _loosest(one: TensorClass, other: TensorClass) -> TensorClass:
+    order = list(NumericClass)
+    return max(one, other, key=lambda tensor: (order.index(tensor.numeric_class), tensor.extent))
 
 
 def _described(case: Case) -> Classification | None:
@@ -135,12 +154,13 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
-    return Classification(tensors, basis, reason, traced=True)
+    return Classification(tensors, basis, reason)
 
 
 def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
     shape = tuple(int(size) for size in tensor.shape)
-    return describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:

@@ -39,12 +39,12 @@ def sampled_questions(count: int) -> list[Question]:
     asked = []
     for file in files:
         if isinstance(file, CaseFile):
-            executors = catalog.executors(file)
+            executors = catalog.goldens(file)
             asked += [Question(case, executors.get(case.api_type)) for case in file.cases[:12]]
         elif isinstance(file, Spec):
             links = catalog.links(file)
             evidence = gather_evidence(file, case_file=links.case_file, plugin=links.generator, draws=8, seed=1)
-            asked += [Question(case, links.executor) for case in evidence.cases[:12]]
+            asked += [Question(case, links.golden) for case in evidence.cases[:12]]
     step = max(len(asked) // count, 1)
     return asked[::step][:count]
 

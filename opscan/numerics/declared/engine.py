@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, unknown
-from opscan.numerics.call import Call
+from opscan.numerics.bits import PLAIN, Bits, Level, unknown
+from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
-from opscan.numerics.outcome import with_step
+from opscan.numerics.outcome import sourced, with_step
+from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
 
 _NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfold_copy"})
 """Packets of kind `view` whose result has memory of its own."""
-_TAKES: Mapping[str, Callable[[int], bool]] = {
-    "whole": lambda found: found <= 1,
-    "integers": lambda found: found == 1,
-    "rounding": lambda found: found >= 2,
-    "floating": lambda found: found == 2,
-    "ordered": lambda found: found <= 2,
-    "numbers": lambda found: found >= 1,
-    "mask": lambda found: found == 0,
-    "ordered-numbers": lambda found: found in (1, 2),
-}
-"""What `takes` says of the common dtype of the tensors of a call."""
+_SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
+"""Views that leave the elements in their order."""
+_TAKES: Mapping[str, tuple[int, ...]] = {
+    "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
+    "rounding": (2, 3), "ordered": (0, 1, 2), "ordered-numbers": (1, 2), "numbers": (1, 2, 3),
+}  # fmt: skip
+"""What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`.
+
+Behind `alike ` they must all have one; `-wide` at the end of a word: no fp16 and no bf16.
+"""
+_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,14 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     outputs = [Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     _judge(entry, arguments, outputs, tensors)
     _remember(entry, arguments, outputs)
-    return tuple(outputs) if many else outputs[0]
+    return Results(outputs) if many else outputs[0]
+
+
+def _taken(word: str, dtype: str) -> bool:
+    kinds = _TAKES.get(word.removesuffix("-wide"))
+    if kinds is None:
+        return dtype in word.split(", ")
+    return category(dtype) in kinds and not (word.endswith("-wide") and dtype in _HALF)
 
 
 def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> None:
@@ -102,7 +111,9 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if not all(_TAKES[word](category(dtype)) for dtype in given):
+        if alike := word.startswith("alike "):
+            given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
+        if not all(_taken(word.removeprefix("alike "), dtype) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
 
 
@@ -142,7 +153,7 @@ def _judge(
     source = entry.source.split(" ")[0]
     made = Call(
         op=f"aten.{source}" if "." in source else f"aten.{packet}.default",
-        packet=packet,
+        packet=rule_name(packet),
         overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
         outputs=tuple(output.operand for output in outputs),
@@ -155,8 +166,19 @@ def _judge(
     facts = deduce(made)
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
     for output, bits in zip(outputs, results, strict=False):
-        output.bits = with_step(made, kind, bits)
+        _State.numbers += 1
+        moved = looks and packet not in _SAME_PLACES
+        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
+        output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
+
+
+def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
+    """What stands at a place of a view is another element than at that place of its source; the same in equal views."""
+    if bits.level == Level.CONST or not bits.sources:
+        return bits
+    attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
+    return replace(bits, sources=frozenset({hash((bits.sources, made.packet, *attributes, view.shape))}))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
@@ -164,7 +186,7 @@ def _seen_through(source: Tensor, view: Tensor) -> Facts:
     held = source.facts
     if source.numel() == view.numel():
         return held
-    return Facts(held.zero, held.unit, None, held.distinct, held.spread)
+    return replace(held, region=None, pool=None, repeats=0)
 
 
 def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor]) -> None:
@@ -193,7 +215,13 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
 
 def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Facts) -> Tensor:
     """An input of the operator."""
-    return Tensor(shape, dtype, PLAIN, facts, requires_grad=requires_grad)
+    return Tensor(shape, dtype, _own_bits(), facts, requires_grad=requires_grad)
+
+
+def _own_bits() -> Bits:
+    """The bits of a tensor whose elements are like those of no other."""
+    _State.numbers += 1
+    return replace(PLAIN, sources=frozenset({_State.numbers}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -202,7 +230,7 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     kept: list[Any] = []
     with _backward_phase():
         for root in roots:
-            upstream = Tensor(root.shape, root.dtype, PLAIN, Facts(spread=root.facts.spread))
+            upstream = Tensor(root.shape, root.dtype, _own_bits(), Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)

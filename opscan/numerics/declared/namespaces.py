@@ -8,7 +8,15 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import dtypes, reduction_shapes, shapes
+from opscan.numerics.declared import (
+    contraction_shapes,
+    dtypes,
+    index_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+)
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -17,10 +25,9 @@ from opscan.numerics.dtypes import TORCH_DTYPES
 _PLAIN = {
     name: getattr(builtins, name)
     for name in (
-        "abs", "all", "any", "bool", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range",
-        "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "ValueError",
+        "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
+        "next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "ValueError",
     )
-    if hasattr(builtins, name)
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
 _SPACES = {
@@ -47,6 +54,14 @@ def undeclared(reason: str) -> None:
     raise NotDeclared(reason)
 
 
+_SHAPES = (
+    contraction_shapes,
+    index_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+)
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
     "is_word": lambda value: isinstance(value, str),
@@ -56,8 +71,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(shapes, name) for name in shapes.__all__},
-    **{name: getattr(reduction_shapes, name) for name in reduction_shapes.__all__},
+    **{name: getattr(module, name) for module in _SHAPES for name in module.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,

@@ -13,6 +13,12 @@ from opscan.numerics.declared.namespaces import operator_key
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 _FOREACH = "_foreach_"
+_BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""What the larger or the smaller of an element and a number is."""
+_RESHAPING = frozenset(
+    {"as_strided_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
+)
+"""In-place calls that leave another shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
     names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
-    if spelling.in_place:
+    if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
     return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 
@@ -100,6 +106,8 @@ def _cast(result: Any, target: Any) -> Any:
 
 def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
     """A list operator is its single operator on each member."""
+    entry = find(key)
+    assert entry is not None
     members = args[0] if args and isinstance(args[0], (list, tuple)) else ()
     if not members:
         raise Refused("a list of tensors is needed")
@@ -114,6 +122,10 @@ def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
     def one(place: int) -> Any:
         given: Sequence[Any] = [at(value, place) for value in args]
         named = {{"scalar": "other", "scalars": "other"}.get(k, k): at(v, place) for k, v in kwargs.items()}
-        return call(key, given, named)
+        if key in _BOUNDS and len(given) > 1 and not isinstance(given[1], Tensor):
+            return call(_BOUNDS[key], given, named)
+        taken = sum(not parameter.by_name for parameter in entry.parameters)
+        more = [parameter.name for parameter in entry.parameters if parameter.by_name]
+        return call(key, given[:taken], {**dict(zip(more, given[taken:], strict=False)), **named})
 
     return [one(place) for place in range(len(members))]

@@ -13,8 +13,8 @@ from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "joined", "like", "matrix_product",
-    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced", "spread_axes",
-    "squeezed", "swapped", "windows", "without",
+    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced",
+    "spread_axes", "squeezed", "swapped", "windows", "without",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -139,7 +139,7 @@ def expanded(value: Any, target: Sequence[int]) -> Shape:
     """`target` with -1 for the size that is there."""
     shape = sizes(value)
     lead = len(target) - len(shape)
-    if lead < 0 or any(size < 0 for size in target[:lead]):
+    if lead < 0 or any(size < 0 for size in target[:lead]) or any(size < -1 for size in target):
         raise Refused(f"{list(shape)} cannot be expanded to {list(target)}")
     found = [*target[:lead], *(had if size == -1 else size for size, had in zip(target[lead:], shape, strict=True))]
     if any(had not in (1, size) for size, had in zip(found[lead:], shape, strict=True)):
@@ -149,7 +149,7 @@ def expanded(value: Any, target: Sequence[int]) -> Shape:
 
 def squeezed(value: Any, axes: Any = None) -> Shape:
     shape = sizes(value)
-    gone = range(len(shape)) if axes is None else (axes_of(axes, len(shape)) if axes != [] and shape else [])
+    gone = range(len(shape)) if axes is None else (axes_of(axes, len(shape)) if axes != [] else [])
     return tuple(size for axis, size in enumerate(shape) if axis not in gone or size != 1)
 
 
@@ -176,10 +176,10 @@ def cat_shape(tensors: Sequence[Any], axis: int) -> Shape:
 joined = cat_shape
 
 
-def matrix_product(left: Any, right: Any) -> Shape:
-    """Of two matrices, or of two batches of them with equal sizes."""
+def matrix_product(left: Any, right: Any, rank: int) -> Shape:
+    """Of two matrices (`rank` 2), or of two batches of them with equal sizes (3)."""
     first, second = sizes(left), sizes(right)
-    if len(first) != len(second) or len(first) not in (2, 3) or first[-1] != second[-2] or first[:-2] != second[:-2]:
+    if len(first) != rank or len(second) != rank or first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise Refused(f"{list(first)} and {list(second)} are not multiplied")
     return (*first[:-1], second[-1])
 

@@ -1,8 +1,9 @@
 """Three oracles for how the bits of a tensor come about. None of them knows the kinds table.
 
-Order: the run is repeated with every order-dependent call redone in other orders (numerics_reorder), and every gradient
+Order: the run is repeated with every order-dependent call redone in other orders (`reordering`), and every gradient
 is put together from gradients of parts of the upstream gradient. Fan-in: how many elements of one tensor move one
-element of the result when they are perturbed one at a time. Wide: the run is repeated in float64; a result that is
+element of the result when they are perturbed one at a time, in float64 where the operator knows it. Wide: the run is
+repeated in float64; a result that is
 exact there and here was never rounded, one that is equal after rounding back was rounded once.
 """
 
@@ -11,10 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numerics_runs as runs
 import torch
-from numerics_reorder import GIVEN, ORDERS, Reordered, add_up, split
-from numerics_runs import WIDER, Run, Subject, differing, run, same
+
+from opscan.checking import runs
+from opscan.checking.reordering import GIVEN, ORDERS, Reordered, add_up, split
+from opscan.checking.runs import WIDER, Run, Subject, differing, run, same
+
+FAILURES = (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, AssertionError)
+"""What an operator raises where it does not take what an oracle gives it."""
 
 
 @dataclass
@@ -49,9 +54,12 @@ class Truth:
         return "exact" if self.exact else "once" if self.rounded_once else "rounds"
 
 
-def observe(what: Subject, *, fan_limit: int = 0) -> dict[str, Truth]:
-    """The truth about every compared tensor of `what`. `fan_limit`: most elements that are perturbed."""
-    first = run(what)
+def observe(what: Subject, *, fan_limit: int = 0, first: Run | None = None) -> dict[str, Truth]:
+    """The truth about every compared tensor of `what`. `fan_limit`: most elements that are perturbed.
+
+    `first`: the run itself, where it has been made.
+    """
+    first = first or run(what)
     again = run(what, upstream=first.upstream or None, seed=8)
     truths = {
         name: Truth(
@@ -73,7 +81,7 @@ def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
     leaves, upstream = runs.widened(what, first.upstream)
     try:
         wide = run(what, leaves, upstream)
-    except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, AssertionError):
+    except FAILURES:
         return
     known = _values(what, first)
     for name, tensor in first.tensors.items():
@@ -84,7 +92,7 @@ def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
         if not truth.floating:
             truth.exact = truth.rounded_once = same(tensor, reference)
             continue
-        truth.rounded_once = same(tensor, reference.to(tensor.dtype))
+        truth.rounded_once = any(same(tensor, reference.to(dtype).to(tensor.dtype)) for dtype in _formats(what, tensor))
         target = WIDER.get(tensor.dtype, tensor.dtype)
         different = (
             differing(tensor.to(target), reference.to(target))
@@ -94,6 +102,13 @@ def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
         truth.exact = bool(torch.isin(runs.parts_of(tensor).reshape(-1).double().abs()[different], known).all())
         if tensor.dtype not in WIDER and not truth.exact:
             truth.exact = truth.rounded_once = None  # already as wide as the wide run
+
+
+def _formats(what: Subject, tensor: torch.Tensor) -> set[torch.dtype]:
+    """The dtypes to which a result may have been rounded: its own, and narrower ones that enter the call."""
+    given = {leaf.dtype for leaf in what.leaves if isinstance(leaf, torch.Tensor) and leaf.dtype.is_floating_point}
+    narrow = {dtype for dtype in given if dtype.itemsize < tensor.dtype.itemsize and dtype.itemsize > 1}
+    return {tensor.dtype} | (set() if tensor.dtype.is_complex else narrow)
 
 
 def _values(what: Subject, first: Run) -> torch.Tensor:
@@ -114,7 +129,7 @@ def _look_at_order(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
     try:
         given = run(what, upstream=first.upstream or None, mode=Reordered(GIVEN))
         others = [run(what, upstream=first.upstream or None, mode=Reordered(order)) for order in ORDERS]
-    except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, AssertionError) as problem:
+    except FAILURES as problem:
         for truth in truths.values():
             truth.blind = f"{type(problem).__name__}: {str(problem)[:80]}"
         return
@@ -140,7 +155,7 @@ def _look_at_parts(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
                     zeros = [torch.zeros_like(other) for other in first.upstream]
                     zeros[place] = part
                     addends.append(run(what, upstream=zeros).tensors)
-        except (RuntimeError, TypeError, ValueError, NotImplementedError):
+        except FAILURES:
             return
         totals.append({name: add_up([addend[name] for addend in addends]) for name in gradients if name in addends[0]})
     for name in gradients:
@@ -149,36 +164,42 @@ def _look_at_parts(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
 
 
 def _look_at_fan(what: Subject, first: Run, truths: dict[str, Truth], limit: int) -> None:
+    wide, upstream = runs.widened(what, first.upstream)
+    try:
+        base = run(what, wide, upstream or None)
+    except FAILURES:
+        wide, upstream, base = list(what.leaves), list(first.upstream), first
     movable = [
         ("leaf", place, leaf)
-        for place, leaf in enumerate(what.leaves)
+        for place, leaf in enumerate(wide)
         if isinstance(leaf, torch.Tensor) and leaf.dtype.is_floating_point and leaf.layout == torch.strided
-    ] + [("upstream", place, tensor) for place, tensor in enumerate(first.upstream) if tensor.dtype.is_floating_point]
+    ] + [("upstream", place, tensor) for place, tensor in enumerate(upstream) if tensor.dtype.is_floating_point]
     if not movable or sum(tensor.numel() for *_, tensor in movable) > limit:
         return
     for truth in truths.values():
-        truth.fan = 0
+        truth.fan = truth.fan or 0
     for where, place, tensor in movable:
         counts: dict[str, Any] = {}
         for element in range(tensor.numel()):
+            leaves, above = list(wide), list(upstream)
+            (leaves if where == "leaf" else above)[place] = _nudged(tensor, element)
             try:
-                moved = _moved(what, first, where, place, tensor, element)
-            except (RuntimeError, ValueError):
+                moved = run(what, leaves, above or None)
+            except FAILURES:
                 continue
-            for name, base in first.tensors.items():
-                if name in moved.tensors and moved.tensors[name].shape == base.shape:
-                    hit = differing(base, moved.tensors[name]).long()
+            for name, before in base.tensors.items():
+                if name in moved.tensors and moved.tensors[name].shape == before.shape:
+                    hit = differing(before, moved.tensors[name]).long()
                     counts[name] = hit if name not in counts else counts[name] + hit
         for name, hits in counts.items():
-            if hits.numel():
+            if hits.numel() and name in truths:
                 truths[name].fan = max(truths[name].fan or 0, int(hits.max()))
 
 
-def _moved(what: Subject, first: Run, where: str, place: int, tensor: torch.Tensor, element: int) -> Run:
+def _nudged(tensor: torch.Tensor, element: int) -> torch.Tensor:
+    """A little further in one element: far enough to be seen, too little to change ranks and signs."""
     changed = tensor.detach().clone(memory_format=torch.contiguous_format)
+    step = 2.0**-14 if tensor.dtype == torch.float64 else 2.0**-5
     flat = changed.view(-1)
-    flat[element] = flat[element] * 0.97 + (0.013 if flat[element] == 0 else 0)
-    changed.requires_grad_(tensor.requires_grad)
-    leaves, upstream = list(what.leaves), list(first.upstream)
-    (leaves if where == "leaf" else upstream)[place] = changed
-    return run(what, leaves, upstream or None)
+    flat[element] = flat[element] * (1 - step) + (step / 4 if flat[element] == 0 else 0)
+    return changed.requires_grad_(tensor.requires_grad)

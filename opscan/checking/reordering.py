@@ -105,7 +105,7 @@ PAIRED = frozenset({
 })  # fmt: skip
 
 
-class Reordered(TorchDispatchMode):
+class Reordered(TorchDispatchMode):  # type: ignore[misc]
     """Enter it around a run; `redone` counts the calls that were made in another way."""
 
     def __init__(self, order: Order) -> None:
@@ -130,6 +130,9 @@ class Reordered(TorchDispatchMode):
         if linear is None and packet.endswith(("_backward", "_backward_data", "_data")):
             linear = next((name for name in UPSTREAM if _rounds(arguments.get(name))), None)
         if packet == "_embedding_bag" and arguments["mode"] == 2:
+            return None
+        dtype = arguments.get("dtype")
+        if isinstance(dtype, torch.dtype) and not (dtype.is_floating_point or dtype.is_complex):
             return None
         if packet == "scatter_reduce" and arguments["reduce"] == "sum" and arguments["include_self"]:
             return self._affine("self", "src", arguments)

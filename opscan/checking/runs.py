@@ -105,7 +105,7 @@ def run(
         warnings.simplefilter("ignore")
         result = what.call(*args, **kwargs)
         outputs = list(_tensors(result))
-        roots = [t for t in _tensors(what.prepare(result)) if t.requires_grad and t.grad_fn is not None]
+        roots = [t for t in _tensors(what.prepare(result)) if t.requires_grad]
     tensors = {f"output:{place}": (keep or _held)(tensor) for place, tensor in enumerate(outputs)}
     wanted = [place for place, leaf in enumerate(given) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
     drawn: tuple[torch.Tensor, ...] = ()
