@@ -125,7 +125,9 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         arguments = _named(func, args, kwargs or {})
         packet = func._schema.name.split("::")[1]
-        redo = self._way(packet.rstrip("_"), arguments)
+        plain = packet.rstrip("_")
+        fused = plain in TWO_PRODUCTS and arguments["self"].dtype in NARROW and self.order in (GIVEN, FUSED)
+        redo = self._two_products(plain, arguments) if fused else self._way(plain, arguments)
         if redo is None or "out" in arguments:
             return func(*args, **(kwargs or {}))
         self.redone += 1
@@ -135,8 +137,6 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _way(self, packet: str, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
-        if packet in TWO_PRODUCTS and arguments["self"].dtype in NARROW and self.order in (GIVEN, FUSED):
-            return self._two_products(packet, arguments)
         linear = LINEAR.get(packet)
         if linear is None and packet.endswith(("_backward", "_backward_data", "_data")):
             linear = next((name for name in UPSTREAM if _rounds(arguments.get(name))), None)

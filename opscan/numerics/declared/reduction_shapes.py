@@ -9,13 +9,12 @@ import math
 from typing import Any
 
 from opscan.numerics.declared.dtypes import category, promote, real
-from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, reduced, sizes
+from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced, sizes
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "along_axis", "bag_shapes", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments",
-    "nll_shapes", "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
-    "segment_shape",
+    "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments", "nll_shapes",
+    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -76,7 +75,7 @@ def norm_shape(value: Any, order: float | None, axes: Any, keepdim: bool) -> tup
     order = 2 if order is None else order
     if isinstance(order, complex):
         raise Refused("the order of a norm is no complex number")
-    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and numel(reduced(shape, axes, False)):
+    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and 0 not in reduced(shape, axes, False):
         raise Refused(f"the norm of order {order} of nothing")
     return reduced(shape, axes, keepdim)
 
@@ -145,28 +144,3 @@ def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any)
     if targets.ndim == 1 and wanted and sum(wanted) != targets.shape[0]:
         raise Refused("the targets are not as long as their lengths say")
     return [(batch,), (batch, steps, 1)]
-
-
-def segment_shape(data: Any, reduce: str, lengths: Any, offsets: Any, axis: int) -> tuple[int, ...]:
-    """A segment for each length, or between two offsets, along their last axis. Raises Refused."""
-    if (
-        reduce not in ("sum", "mean", "max", "min", "prod")
-        or not data.numel()
-        or (lengths is None) == (offsets is None)
-    ):
-        raise Refused("segment_reduce needs elements, a known reduction, and lengths or offsets")
-    borders = sizes(lengths if offsets is None else offsets)
-    axis = axis_of(axis, data.ndim)
-    if len(borders) != axis + 1 or borders[:-1] != data.shape[:axis]:
-        raise Refused("the segments must lie along the last axis of their borders")
-    count = borders[-1] - (offsets is not None)
-    return (*data.shape[:axis], count, *data.shape[axis + 1 :])
-
-
-def bag_shapes(weight: Any, indices: Any, offsets: Any, last: bool, mode: int) -> list[tuple[int, ...]]:
-    """Of the bags; of the bag of each index, the size of each bag and the index of each largest element."""
-    if weight.ndim != 2 or indices.ndim != 1 or offsets.ndim != 1:
-        raise Refused("embedding_bag needs a table, indices and offsets")
-    bags = offsets.shape[0] - bool(last)
-    largest = (bags, weight.shape[1]) if mode == 2 else (bags,)
-    return [(bags, weight.shape[1]), indices.shape, (bags,), largest]
