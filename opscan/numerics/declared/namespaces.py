@@ -12,6 +12,7 @@ from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
     index_shapes,
+    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -58,6 +59,7 @@ def undeclared(reason: str) -> None:
 _SHAPES = (
     contraction_shapes,
     index_shapes,
+    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
