@@ -121,6 +121,8 @@ class Tensor:
     def __getattr__(self, name: str) -> Any:
         from opscan.numerics.declared.namespaces import method
 
+        if name.startswith("__"):
+            raise AttributeError(name)
         found = method(name)
         if found is None:
             raise NotDeclared(f"no steps are declared for Tensor.{name}")
