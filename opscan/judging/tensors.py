@@ -132,6 +132,7 @@ class _Folded:
             reason=loosest.reason,
             # no stage of the case with the least extent is longer than that
             stages=tuple(StageReport(own.cause, (min(own.extent, least), own.extent)) for own in loosest.stages),
+            traced=any(slot.tensor.traced for slot in self._slots.values()),
         )
 
     def _status(self) -> str:

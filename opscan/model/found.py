@@ -95,6 +95,8 @@ class TensorClass:
     path: tuple[Step, ...] = ()
     reason: str = ""
     stages: tuple[Stage, ...] = ()
+    traced: bool = False
+    """PyTorch was asked, for want of declared steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,6 @@ class Classification:
     reason: str = ""
     mismatch: bool = False
     """The operator itself refuses these inputs (shapes that cannot meet, a missing argument)."""
-    traced: bool = False
-    """PyTorch was asked, for want of declared steps."""
 
 
 # -- what is wrong, and what to do -----------------------------------------------------------------------------------
@@ -159,6 +159,7 @@ class TensorReport:
     evidence: str
     reason: str = ""
     stages: tuple[StageReport, ...] = ()
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

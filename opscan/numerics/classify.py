@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
 from opscan.numerics.bits import Bits
+from opscan.numerics.confirming import refusal
 from opscan.numerics.described import bind_described
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
@@ -50,22 +51,23 @@ def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     if isinstance(operator, str):
         return Classification((), "none", operator)
     try:
-        binding = bind(case, operator.parameters)
+        attempts = _attempts(case, operator, basis)
     except Unbindable as problem:
         return Classification((), basis, str(problem), mismatch=basis == "golden")
-    if case.outputs is not None and not 0 <= case.outputs < len(binding.args) + len(binding.kwargs):
-        return Classification((), basis, f"`outputs: {case.outputs}` names no argument", mismatch=basis == "golden")
-    if basis == "golden":
-        drawn = with_drawn_numbers(case)
-        attempts = [binding] if drawn == case else [binding, bind(drawn, operator.parameters)]
-    else:
-        attempts = [binding, *arrangements(case.name, operator.parameters, binding)]
     outcome = Classification((), basis, "nothing was traced")
     for attempt in attempts:
         outcome = _trace(operator, attempt, case, basis)
         if outcome.tensors:
             break
     return outcome
+
+
+def _attempts(case: Case, operator: Operator, basis: str) -> list[Binding]:
+    """The ways in which the case may call its operator, the likeliest first. Raises Unbindable."""
+    attempts = readings(case, operator.parameters, basis)
+    if case.outputs is not None and not 0 <= case.outputs < len(attempts[0].args) + len(attempts[0].kwargs):
+        raise Unbindable(f"`outputs: {case.outputs}` names no argument")
+    return attempts
 
 
 def _read(case: Case, plugin: Plugin) -> Classification:
@@ -126,15 +128,20 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
 
     elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
+    why = ""
     try:
         try:
             run = trace(operator, binding, case.outputs, real=False)
+            if basis == "golden" and (why := refusal(operator, binding, case.outputs)):
+                raise Refused(why)
         except NeedsData as need:
             if elements > REAL_ELEMENTS:
                 reason = f"{need}; with {elements} elements that was not tried"
                 return Classification((), basis, reason)
             run = trace(operator, binding, case.outputs, real=True)
         except Refused:
+            if why:
+                raise
             # the checks of PyTorch's fake kernels are not always those of the real ones
             if elements > SURE_ELEMENTS or _magnitude((binding.args, *binding.kwargs.values())) > SURE_ELEMENTS:
                 raise
@@ -154,12 +161,13 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
     reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
-    return Classification(tensors, basis, reason, traced=True)
+    return Classification(tensors, basis, reason)
 
 
 def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
     shape = tuple(int(size) for size in tensor.shape)
-    return describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:

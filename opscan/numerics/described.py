@@ -74,11 +74,20 @@ def match(entry: Entry, inputs: list[CaseInput]) -> dict[str, int]:
 
 
 def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, int], free: dict[int, str]) -> None:
-    """Inputs without a name in their order; then what is still needed, where only one order is left."""
+    """Inputs without a name in their order; then what is still needed, where only one order is left.
+
+    Among tensors that are calculated with, one of indices or truth values stands only for a parameter that takes such.
+    """
+    mixed = any(_floats(given) for given in inputs)
+
+    def fits(parameter: Parameter, given: CaseInput) -> bool:
+        marker = mixed and given.kind in _TENSORS and not _floats(given)
+        return _fits(parameter, given) and (not marker or _takes_markers(entry, parameter))
+
     for parameter in entry.parameters:
         if parameter.name in matched:
             continue
-        place = next((p for p, name in free.items() if not name and _fits(parameter, inputs[p])), None)
+        place = next((p for p, name in free.items() if not name and fits(parameter, inputs[p])), None)
         if place is not None:
             matched[parameter.name] = place
             del free[place]
@@ -90,10 +99,22 @@ def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, in
         ]
         if needed and (len(needed) == len(strangers) or not kinds):
             for parameter in needed:
-                place = next((p for p in strangers if p in free and _fits(parameter, inputs[p])), None)
+                place = next((p for p in strangers if p in free and fits(parameter, inputs[p])), None)
                 if place is not None:
                     matched[parameter.name] = place
                     del free[place]
+
+
+def _floats(given: CaseInput) -> bool:
+    """Whether a tensor, or a tensor of a list, is of a dtype that is calculated with."""
+    if given.members is not None:
+        return any(map(_floats, given.members))
+    return given.kind in _TENSORS and (given.dtype or "").startswith(("fp", "bf", "hf", "float", "double", "complex"))
+
+
+def _takes_markers(entry: Entry, parameter: Parameter) -> bool:
+    cast = (entry.cast or {}).get(parameter.name, "")
+    return plain(parameter.name) in _markers() or cast.startswith(("int", "bool", "uint"))
 
 
 def _fits(parameter: Parameter, given: CaseInput) -> bool:
@@ -139,6 +160,11 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
         for name in group:
             known[name] = known.get(name, frozenset()) | frozenset(group)
     return known
+
+
+@lru_cache(maxsize=1)
+def _markers() -> frozenset[str]:
+    return frozenset(parameter_tables()["markers"])
 
 
 @lru_cache(maxsize=1)

@@ -34,7 +34,7 @@ class Classifier:
         """Why nothing can be traced, once a case has asked for it."""
 
     def classify(self, case: Case, golden: Plugin | str | None = None) -> Classification:
-        """The classes of a case. Without torch only what an earlier run has learnt is known."""
+        """The classes of a case. Without torch only what is declared and what an earlier run has traced is known."""
         return self.classify_many([Question(case, golden)])[0]
 
     def classify_many(self, questions: Sequence[Question]) -> list[Classification]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
-from opscan.numerics.bits import Bits, Level, extend
+from opscan.numerics.bits import Bits, Level, extend, few
 from opscan.numerics.call import Call
 from opscan.numerics.dtypes import ATK_DTYPES
 
@@ -66,7 +66,8 @@ def sourced(call: Call, kind: str | None, bits: Bits, own: int) -> Bits:
         return bits
     if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
         return replace(bits, sources=call.joined().sources)
-    return replace(bits, sources=frozenset() if bits.addends > 1 else frozenset({own}))
+    places = few((tensor, own) for tensor, _ in call.joined().sources)
+    return replace(bits, sources=frozenset() if bits.addends > 1 else places)
 
 
 def describe(

@@ -88,6 +88,11 @@ def trace(
         raise
 
 
+def attempt(operator: Operator, binding: Binding, mutated: int | None) -> None:
+    """Make the call on real tensors, with no index beyond the first element. Raises as `trace`."""
+    _watch(operator, binding, mutated, "zeros")
+
+
 def _mask_sizes(binding: Binding) -> list[int]:
     """How many elements masks may have to choose, so that another input fits what they choose."""
     tensors = list(binding.tensors())

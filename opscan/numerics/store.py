@@ -1,8 +1,8 @@
-"""Remember classifications between runs, so that a hook does not wait for torch to say what it said before.
+"""Remember traced classifications between runs, so that a hook does not wait for torch to say what it said before.
 
 One SQLite file in the user's cache folder. The key holds the operator and its inputs, and the versions of torch, of
 opscan's own rules and of the kinds table: a change of any of them asks torch again. A cache that cannot be opened is
-none. It is opened when something is first looked up: most runs know all from the paths that ship.
+none. It is opened when something is first looked up: most runs know all from the declared steps.
 """
 
 from __future__ import annotations
@@ -142,13 +142,13 @@ def dump(known: Classification) -> list[Any]:
         ]
         for tensor in known.tensors
     ]
-    return [known.basis, known.reason, known.mismatch, known.traced, tensors]
+    return [known.basis, known.reason, known.mismatch, tensors]
 
 
 def load(data: list[Any]) -> Classification:
     """What `dump` was given. Raises ValueError, TypeError or KeyError for anything else."""
-    basis, reason, mismatch, traced, tensors = data
-    return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch, traced)
+    basis, reason, mismatch, tensors = data
+    return Classification(tuple(_load_tensor(*tensor) for tensor in tensors), basis, reason, mismatch)
 
 
 def _load_tensor(  # noqa: PLR0913
@@ -170,5 +170,5 @@ def _load_tensor(  # noqa: PLR0913
     steps = tuple(Step(op, phase, NumericClass(numeric), count) for op, phase, numeric, count in path)
     return TensorClass(
         name, role, dtype, tuple(shape), NumericClass(kind), position, once, cause, tuple(depends), extent, products,
-        steps, reason, tuple(Stage(cause, count) for cause, count in stages),
+        steps, reason, tuple(Stage(cause, count) for cause, count in stages), traced=True,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.numerics.bits import CONST, SEVERAL, Bits, Level, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, few, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
@@ -54,7 +54,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """What is read now only decides whether the golden raises, after which nothing is compared."""
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, replace(bits, sources=frozenset({_storage(tensor)})))
+        self._set(tensor, replace(bits, sources=frozenset({(_storage(tensor), 0)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
@@ -73,8 +73,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = NOTHING if own is None else own
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
-        sources = sorted({hash((key, place)), *(bits.sources - {key})})
-        return replace(bits, sources=frozenset(sources[:SEVERAL])), facts
+        return replace(bits, sources=few((source, hash((key, place, at))) for source, at in bits.sources)), facts
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""

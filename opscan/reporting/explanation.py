@@ -83,11 +83,13 @@ def _one_case(tensor: TensorClass) -> TensorReport:
         evidence="declared",
         reason=tensor.reason,
         stages=tuple(StageReport(stage.cause, (stage.extent, stage.extent)) for stage in tensor.stages),
+        traced=tensor.traced,
     )
 
 
 def _title(classification: Classification, operator: str, look: Look) -> str:
-    basis = f"  (basis {classification.basis})" if classification.basis != "none" else ""
+    asked = ", traced with PyTorch" if any(tensor.traced for tensor in classification.tensors) else ""
+    basis = f"  (basis {classification.basis}{asked})" if classification.basis != "none" else ""
     return strong(one_word(operator), look.color) + faint(basis, look.color)
 
 

@@ -78,6 +78,7 @@ def tensor_object(tensor: TensorReport) -> dict[str, Any]:
         "status": tensor.status,
         "path": [step.op for step in tensor.path],
         "evidence": tensor.evidence,
+        "traced": tensor.traced,
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
 from opscan.numerics.declared.engine import gradients, leaf
 from opscan.numerics.declared.entries import MalformedEntry, Place, compile_formula
 from opscan.numerics.declared.operators import DeclaredOperator, operator
@@ -92,12 +92,7 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
 
 def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | None:
     try:
-        attempts = [bind(case, known.parameters)]
-        if basis == "golden":
-            drawn = with_drawn_numbers(case)
-            attempts += [] if drawn == case else [bind(drawn, known.parameters)]
-        else:
-            attempts += arrangements(case.name or "", known.parameters, attempts[0])
+        attempts = readings(case, known.parameters, basis)
     except Unbindable:
         return None
     return Subject(known, tuple(attempts), basis)

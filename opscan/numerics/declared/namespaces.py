@@ -16,6 +16,7 @@ from opscan.numerics.declared import (
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
@@ -30,7 +31,13 @@ _PLAIN = {
     )
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
-_SPACES = {"nn.functional": "nn.functional.", "special": "special_", "linalg": "linalg_", "fft": "fft_"}
+_SPACES = {
+    "nn.functional": "nn.functional.",
+    "special": "special_",
+    "linalg": "linalg_",
+    "fft": "fft_",
+    "masked": "masked.",
+}
 """Where a name of a namespace stands: behind this in the catalog."""
 
 
@@ -55,6 +62,7 @@ _SHAPES = (
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,

@@ -43,14 +43,21 @@ class Spelling:
 
 
 def spelt(name: str, *, is_method: bool = False) -> Spelling:
-    """What `torch.add`, `Tensor.add_`, `torch._foreach_add` ... stand for."""
+    """What `torch.add`, `Tensor.add_`, `torch._foreach_add` ... stand for.
+
+    A call in place is the call by its plain name, and a list operator its single operator, where no entry stands under
+    their own names: that of a list operator tells of one member.
+    """
     head, _, last = name.rpartition(".")
     method = is_method or head in ("Tensor", "torch.Tensor")
     in_place = last.endswith("_") and not last.endswith("__")
     plain = last.rstrip("_") if in_place else last
     each = plain.startswith(_FOREACH)
     space = "torch.ops.aten" if each else head
-    key = operator_key(f"{space}.{plain.removeprefix(_FOREACH)}" if space else plain, is_method=method and not each)
+    words = [plain, plain.removeprefix(_FOREACH)] if each else [plain]
+    words = [f"{word}_" for word in words] + words if in_place else words
+    keys = [operator_key(f"{space}.{word}" if space else word, is_method=method and not each) for word in words]
+    key = next((key for key in keys if key is not None), None)
     return Spelling(key, method, in_place, each)
 
 
@@ -65,7 +72,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     # torch's own functions call `input` what ATen calls `self`
     head = name.rpartition(".")[0]
     public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
-    names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
+    names = ["input" if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)

@@ -15,9 +15,9 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, resized_a
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bounded", "chance", "channelled", "channels_of", "divided", "drawn_dtype", "filled", "filled_dtype", "halved",
-    "is_dtype", "log_of", "no_derivative", "picked", "raised", "ramp_dtype", "ramp_length", "same_dtype", "same_parts",
-    "scaled", "sized", "spread_dtype", "triangle",
+    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled", "filled_dtype",
+    "halved", "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype",
+    "ramp_length", "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
 ]  # fmt: skip
 
 
@@ -28,6 +28,20 @@ def is_dtype(value: Any) -> bool:
 def no_derivative(name: str) -> NoReturn:
     """What an entry says for an input that torch differentiates the call without."""
     raise Refused(f"the derivative of {name} is not implemented")
+
+
+def overwritable(value: Tensor, inplace: bool) -> Tensor:
+    """`value`, into which the result is to be written if `inplace`."""
+    if inplace and value.requires_grad and value.node is None:
+        raise Refused("an input that wants a gradient is not written over")
+    return value
+
+
+def written_over(value: Tensor, other: Any) -> Shape:
+    """The shape of `value`, in which a result of both must fit."""
+    if broadcast(value, other) != value.shape:
+        raise Refused(f"a result of shape {list(broadcast(value, other))} does not fit one of {list(value.shape)}")
+    return value.shape
 
 
 def scaled(dtype: Dtype, factor: Any) -> Dtype:
@@ -82,6 +96,14 @@ def bounded(value: Tensor, low: Any, high: Any) -> Shape:
     if not given or len({isinstance(bound, Tensor) for bound in given}) > 1:
         raise Refused("a clamp needs one bound at least, and two of one kind")
     return broadcast(value, *given)
+
+
+def clamped(dtype: Dtype, low: Any, high: Any) -> Dtype:
+    """The dtype of what is kept between bounds: booleans have a larger and a smaller one, but no clamp of their own."""
+    lone = (low is None) != (high is None) and isinstance(high if low is None else low, Tensor)
+    if dtype == "bool" and not lone:
+        raise Refused("there is no clamp of bool")
+    return dtype
 
 
 def log_of(base: complex) -> complex:
