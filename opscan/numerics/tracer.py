@@ -77,7 +77,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._parts: dict[int, WrittenParts] = {}
         self._leaked: Bits | None = None
         self._steered = False
-        self._calls = 0
         self._alive: list[Any] = []
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
@@ -174,21 +173,29 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         facts = deduce(call)
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, self._sourced(call, kind, bits)), facts, written)
+                self._store(output, self._step(call, kind, self._sourced(call, kind, bits, arguments)), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
                 self._set(tensor, join((self.bits_of(tensor), spill)))
 
-    def _sourced(self, call: Call, kind: str | None, bits: Bits) -> Bits:
+    def _sourced(self, call: Call, kind: str | None, bits: Bits, arguments: Mapping[str, Any]) -> Bits:
         """Where the elements come from: of one place of each operand, or of places of this call's own choice."""
         if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
             return bits
         if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
             return replace(bits, sources=call.joined().sources)
-        self._calls += 1
-        own = few((tensor, -self._calls) for tensor, _ in call.joined().sources)
-        return replace(bits, sources=frozenset() if bits.addends > 1 else own)
+        geometry = call.packet, repr([_told(value) for value in arguments.values()]), call.output.shape
+        return replace(
+            bits,
+            sources=few(
+                (tensor, hash((geometry, name, place)))
+                for name, value in call.arguments.items()
+                for operand in (value if isinstance(value, list) else [value])
+                if isinstance(operand, Operand) and operand.bits.level != Level.CONST
+                for tensor, place in operand.bits.sources or ((0, 0),)
+            ),
+        )
 
     def _leak(self, call: Call) -> None:
         """A number that was read from a tensor may decide anything that the operator computes after it."""
@@ -306,6 +313,14 @@ def _repeats(tensor: Any, known: int) -> int:
             return 0
         offsets = [offset + place * stride for offset in offsets for place in range(size)]
     return max(Counter(offsets).values(), default=0)
+
+
+def _told(value: Any) -> Any:
+    """What of an argument says which elements go where; of an index that it is this one."""
+    if isinstance(value, torch.Tensor):
+        exact = not (value.is_floating_point() or value.is_complex())
+        return (tuple(value.shape), (_storage(value), value.storage_offset()) if exact else None)
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _packet(func: Any) -> str:
