@@ -12,6 +12,7 @@ from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
     index_shapes,
+    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -58,6 +59,7 @@ def undeclared(reason: str) -> None:
 _SHAPES = (
     contraction_shapes,
     index_shapes,
+    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -147,7 +149,8 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
     if is_method or head in ("Tensor", "torch.Tensor"):
         keys = [f"Tensor.{last}", last]
     elif name.startswith(("torch.ops.aten.", "aten.")):
-        keys = [name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]]
+        packet = name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]
+        keys = [f"aten.{packet}", packet]
     else:
         space = {"F": "nn.functional", "functional": "nn.functional"}.get(head, head.removeprefix("torch."))
         if head == "torch":

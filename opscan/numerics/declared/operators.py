@@ -13,6 +13,8 @@ from opscan.numerics.declared.namespaces import operator_key
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 _FOREACH = "_foreach_"
+_RECEIVERS = {"torch": "input", "torch.special": "input", "torch.fft": "input", "torch.linalg": "A"}
+"""What the functions of a namespace call the input that ATen calls `self`."""
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """What the larger or the smaller of an element and a number is."""
 _RESHAPING = frozenset(
@@ -69,10 +71,8 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     entry = None if key is None else find(key)
     if key is None or entry is None:
         return None
-    # torch's own functions call `input` what ATen calls `self`
-    head = name.rpartition(".")[0]
-    public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
-    names = ["input" if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
+    public = "" if spelling.method or spelling.each else _RECEIVERS.get(name.rpartition(".")[0], "")
+    names = [public if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
