@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import contraction_shapes, dtypes, shapes, window_shapes
+from opscan.numerics.declared import contraction_shapes, dtypes, layer_shapes, shapes, window_shapes
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -42,6 +42,7 @@ def undeclared(reason: str) -> None:
     raise NotDeclared(reason)
 
 
+_SHAPES = (shapes, contraction_shapes, window_shapes, layer_shapes)
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
     "refuse": refuse,
@@ -49,7 +50,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(space, name) for space in (shapes, contraction_shapes, window_shapes) for name in space.__all__},
+    **{name: getattr(space, name) for space in _SHAPES for name in space.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,
