@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import numpy as np
 from kernels import CALIBRATED, F32, Drawn, contracted, exact, framework, orders, rounded
@@ -88,7 +85,7 @@ FANS = {
     "blocks of 16, chained": lambda n: (*fans.tree(16), max(n / 16, 1.0)),
     "threes": lambda n: fans.tree(n, 3),
     "folded": fans.tree,
-    "PyTorch": fans.torch_cpu,
+    "PyTorch": fans.cascade,
 }
 """The fans of every emulated order (opscan/judging/orders.py)."""
 
@@ -126,7 +123,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pool:
-    """Outputs of every order on the same addends, and the goldens; PyTorch contracts in one chain."""
+    """Outputs of every order on the same addends, and the goldens."""
 
     dtype: str
     drawn: Drawn

@@ -3,20 +3,17 @@
     python benchmarks/power.py             # prints the table
     python benchmarks/power.py --write     # puts it into docs/standards.md
 
-The golden is PyTorch's own sum. A benchmark rule gets a float32 kernel with 256 lanes as its second implementation. The
-standards of the sample catalog count as often as its specs of accumulating operators use them.
+The golden is PyTorch's own sum, emulated. A benchmark rule gets a float32 kernel with 256 lanes as its second
+implementation. The standards of the sample catalog count as often as its specs of accumulating operators use them.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import numpy as np
 from kernels import F32, WRONG, Drawn, exact, framework, in_lanes, orders, rounded

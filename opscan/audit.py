@@ -37,7 +37,7 @@ from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
     from opscan.judging.specs import Judged, Many
-    from opscan.numerics.foretelling import Plan
+    from opscan.numerics import Plan
 
 _MANY_CASES = 2000
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
@@ -130,10 +130,10 @@ class _Run:
         """Run the goldens that cannot be followed; what goes wrong is reported on the files that need them."""
         from opscan.running import trace_goldens
 
-        questions = [question for group in asked.values() for question in group if question.golden is not None]
+        questions = [question for group in asked.values() for question in group if isinstance(question.golden, Plugin)]
         faults = trace_goldens(questions, self._classifier, self._settings)
         for path, group in asked.items():
-            used = {(str(q.golden.source.path), q.case.api_type) for q in group if q.golden is not None}
+            used = {(str(q.golden.source.path), q.case.api_type) for q in group if isinstance(q.golden, Plugin)}
             own = [fault for executor in sorted(used) for fault in faults.get(executor, ())]
             self._findings += from_faults(path.as_posix(), own)
 
@@ -141,8 +141,8 @@ class _Run:
         if isinstance(file, CaseFile):
             if len(file.cases) > _MANY_CASES and not self._settings.run_generators:
                 return []  # they are enough work by themselves, and too many to be asked about twice
-            executors = self._catalog.executors(file)
-            return [Question(case, executors.get(case.api_type)) for case in _kinds_of(file.cases)]
+            goldens = self._catalog.goldens(file)
+            return [Question(case, goldens.get(case.api_type)) for case in _kinds_of(file.cases)]
         if not isinstance(file, Spec):
             return []
         from opscan.judging.specs import foreign_name
@@ -150,12 +150,12 @@ class _Run:
         if file.source.path not in self._evidence:
             self._evidence[file.source.path] = self._gather(file)
         evidence = self._evidence[file.source.path]
-        executor = self._catalog.links(file).executor
-        if executor is None and foreign_name(file) is not None:
+        golden = self._catalog.links(file).golden
+        if golden is None and foreign_name(file) is not None:
             return []
         if len(evidence.cases) > _MANY_CASES and not self._settings.run_generators:
             return []
-        return [Question(case, executor) for case in evidence.cases]
+        return [Question(case, golden) for case in evidence.cases]
 
     def _gather(self, spec: Spec) -> Evidence:
         return evidence_of(
@@ -207,12 +207,12 @@ class _Run:
             shown,
             evidence,
             scenarios(spec, self._catalog),
-            partial(self._classifier.classify, golden=links.executor),
+            partial(self._classifier.classify, golden=links.golden),
             self._judge,
             executor_reason=links.executor_reason,
-            has_golden=links.executor is not None,
+            has_golden=links.golden is not None,
             deterministic=_is_deterministic(links.node_files),
-            many=self._many(lambda _: links.executor),
+            many=self._many(lambda _: links.golden),
         )
         judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
@@ -260,8 +260,8 @@ class _Run:
 
         owner = self._catalog.owner(case_file)
         served = scenarios(owner, self._catalog) if owner else ("accuracy",)
-        executors = self._catalog.executors(case_file)
-        classify, plan_of = self._many(lambda case: executors.get(case.api_type))
+        goldens = self._catalog.goldens(case_file)
+        classify, plan_of = self._many(lambda case: goldens.get(case.api_type))
         judged = judge_case_file(case_file, shown, served, classify, self._judge, plan_of)
         if not judged.problems:
             return judged.report, []
@@ -269,14 +269,14 @@ class _Run:
 
         return judged.report, with_places(case_file, judged.problems)
 
-    def _many(self, executor_of: Callable[[Case], Plugin | None]) -> Many:
+    def _many(self, golden_of: Callable[[Case], Plugin | str | None]) -> Many:
         """How many cases are classified at once, and what is planned for cases that differ in their shapes only."""
 
         def classify(cases: Sequence[Case]) -> list[Classification]:
-            return self._classifier.classify_many([Question(case, executor_of(case)) for case in cases])
+            return self._classifier.classify_many([Question(case, golden_of(case)) for case in cases])
 
         def plan_of(case: Case) -> Plan | None:
-            return self._classifier.plan(Question(case, executor_of(case)))
+            return self._classifier.plan(Question(case, golden_of(case)))
 
         return classify, plan_of
 

@@ -224,13 +224,13 @@ def validate(
 
 @cli.group()
 def catalog() -> None:
-    """List, show, build and check the gradient paths that ship, so that audits need no torch."""
+    """List, show and check the declared steps, by which audits need no torch."""
 
 
 @catalog.command("list")
 @click.argument("part", default="")
 def catalog_list(part: str) -> int:
-    """The operators that have paths, or those whose name contains PART."""
+    """The operators that have declared steps, or those whose name contains PART."""
     from opscan.cataloguing import list_names
 
     click.echo(list_names(part), nl=False)
@@ -240,49 +240,37 @@ def catalog_list(part: str) -> int:
 @catalog.command("show")
 @click.argument("name")
 def catalog_show(name: str) -> int:
-    """The paths of one operator: how the class of every compared tensor follows from the sizes."""
+    """The steps of one operator as they are declared."""
     from opscan.cataloguing import show
 
     click.echo(show(name), nl=False)
     return 0
 
 
-_only = click.argument("names", nargs=-1)
-_from = click.option(
-    "--from", "folders", multiple=True, type=click.Path(path_type=Path, exists=True),
-    help="Specs and cases whose calls are derived too, or a .txt with a call on each line.",
-)  # fmt: skip
-_jobs = click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Processes at once.")
+@catalog.command("sources")
+@click.option("--accept", is_flag=True, help="Take the texts of the installed torch as read.")
+def catalog_sources(accept: bool) -> int:
+    """The entries whose PyTorch formula is not the one any more that they were written from; needs torch."""
+    from opscan.cataloguing import sources
 
-
-@catalog.command("build")
-@_only
-@_from
-@_jobs
-@click.option("--seconds", default=12.0, show_default=True, help="For one operator.")
-def catalog_build(names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, seconds: float) -> int:
-    """Derive the paths of every operator, or of those whose name contains one of NAMES; goes on where it stopped."""
-    from opscan.cataloguing import build
-
-    return build(names, folders, jobs=jobs, seconds=seconds)
+    return sources(accept=accept)
 
 
 @catalog.command("check")
-@_only
-@_from
-@_jobs
-@click.option(
-    "--calls", default=20, show_default=True, type=click.IntRange(min=1), help="Fresh calls of each operator."
-)
-@click.option("--seed", default=1, show_default=True, help="Draws other calls.")
-@click.option("--prune", is_flag=True, help="Take out the forms that are wrong.")
+@click.argument("names", nargs=-1)
+@click.option("--calls", default=20_000, show_default=True, type=click.IntRange(min=1), help="Calls to draw in all.")
+@click.option("--seed", type=int, metavar="S", help="Draw these calls again; without it a new seed, which is printed.")
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(min=1), help="Processes at once.")
+@click.option("--seconds", default=5.0, show_default=True, help="For one call.")
+@click.option("--oracles", is_flag=True, help="Ask the oracles about every call instead of one in four.")
 def catalog_check(
-    names: tuple[str, ...], folders: tuple[Path, ...], jobs: int, calls: int, seed: int, prune: bool
+    names: tuple[str, ...], calls: int, seed: int | None, jobs: int, seconds: float, oracles: bool
 ) -> int:
-    """Re-derive at random sizes that took no part in the build, and compare; 1 where a path is wrong."""
-    from opscan.cataloguing import check
+    """Draw calls of every operator, or of those whose name contains one of NAMES, and hold what is said of them
+    against a trace and against oracles that know none of opscan's rules; 1 where something is wrong. Needs torch."""
+    from opscan.checking.command import check
 
-    return check(names, folders, jobs=jobs, calls=calls, seed=seed, prune=prune)
+    return check(names, calls=calls, seed=seed, jobs=jobs, seconds=seconds, share=1.0 if oracles else 0.25)
 
 
 @cli.command()

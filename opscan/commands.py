@@ -226,18 +226,13 @@ def run_explain(
 
 def _answer(case: Case, limits: Limits) -> Classification:
     """The classes of the call as it is written, else as its operator takes it; what was given up is the reason."""
-    from importlib.util import find_spec
-
     from opscan.explaining import other_readings
     from opscan.numerics import Classifier
 
-    # the steps that are shown should be those of this very call
-    classifier = Classifier(limits=limits, only_traces=find_spec("torch") is not None)
+    classifier = Classifier(limits=limits)
     answer = classifier.classify(case)
-    if answer.tensors:
+    if answer.tensors or not answer.mismatch:
         return answer
-    if not answer.mismatch:  # a torch that cannot be imported, a trace that took too long: what ships may know
-        return Classifier(limits=limits).classify(case)
     for reading, given_up in other_readings(case):
         other = classifier.classify(reading)
         if other.tensors:

@@ -52,9 +52,7 @@ def draw(path: Path, settings: Settings, count: int | None) -> Drawn:
     files = [reading.read_file(one) for one in companions(spec.source.path)]
     links = link([spec, *files]).links(spec)
     if links.generator is None:
-        unread = [file for file in files if isinstance(file, Unread) and file.kind == "plugin"]
-        broken = [f"{file.path.as_posix()}: {file.reason}" for file in unread]
-        raise Refused(f"{_place(spec)}: {'; '.join([links.generator_reason, *broken])}")
+        raise Refused(f"{_place(spec)}: {links.generator_reason}")
     bounds = Bounds.of(settings)
     ran = run_generator(
         spec,

@@ -89,7 +89,7 @@ class _Judging:
         classes, extents, shapes = outlined.classes, outlined.extents, outlined.shapes
         depends = self._depends.get(classes)
         if depends is not None:
-            like = self._likenesses.get((classes, scale(extents, shapes, depends, outlined.call.shapes)))
+            like = self._likenesses.get((classes, scale(extents, shapes, depends, outlined.given)))
             if like is not None:
                 self.tally.widen(like, number, extents)
                 return like
@@ -97,7 +97,7 @@ class _Judging:
         unit = judge_one(case, known, self._judge) if known.tensors else None
         like = self.tally.likeness(number, case, known, unit)
         depends = self._depends.setdefault(classes, dependence(unit) if unit else ())
-        self._likenesses[classes, scale(extents, shapes, depends, outlined.call.shapes)] = like
+        self._likenesses[classes, scale(extents, shapes, depends, outlined.given)] = like
         return like
 
     def _unit(self, number: int) -> Unit:

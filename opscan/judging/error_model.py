@@ -7,7 +7,8 @@ that rounding to nearest has. So the variance of the error is alpha + beta s^2, 
 (orders.py). Its tail lies between a Laplace and a normal one: the squared partial sums of one chain vary much from
 element to element, those of a tree hardly.
 
-Unless an order is given, the kernel takes the worst that is still legitimate, and the golden the framework's own.
+Unless an order is given, the kernel takes the worst that is still legitimate. The golden is computed on a machine that
+nobody has seen: it takes the framework's own order only where that is the same on every CPU, else one chain.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import lru_cache
 
 from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
-from opscan.judging.orders import CONTRACTED_BLOCK, Grid, chain, nodes_of, tiles, torch_cpu, worst
+from opscan.judging.orders import Grid, cascade, chain, nodes_of, worst
 
 ROUNDING_VARIANCE = 0.2
 """Mean square of one rounding in units of (u x value)^2. An error that is uniform in half a spacing, averaged over the
@@ -82,9 +83,9 @@ class Addends:
     kernel: tuple[float, ...] | None = None
     """The fans of the kernel's order (orders.py); None for the worst legitimate one."""
     golden: str = "framework"
-    """How the golden adds: as the `framework` sums on a CPU; in `blocks`, as it multiplies matrices; in one `chain`, as
-    it scatters and adds windows; in one `native` chain, kept in the format of the output; `exact`: in float64, rounded
-    back."""
+    """How the golden adds: as the `framework` sums on any CPU; in one `chain`, which no order of a BLAS, a scatter or a
+    loop strays from much farther, as long as it may be; in one `native` chain, kept in the format of the output;
+    `exact`: in float64, rounded back."""
 
     def moments(self) -> tuple[float, float, float]:
         """Mean, variance and mean square of one addend. Raises ValueError for a range that has none."""
@@ -180,9 +181,8 @@ def _side(dtype: str, extent: int, addends: Addends, fans: tuple[float, ...]) ->
 def _golden_side(dtype: str, extent: int, addends: Addends) -> list[_Side]:
     if addends.golden == "exact":
         return []
-    if addends.golden in ("framework", "blocks"):
-        fans = torch_cpu(extent) if addends.golden == "framework" else tiles(extent, CONTRACTED_BLOCK)
-        return [_side(dtype, extent, addends, fans)]
+    if addends.golden == "framework":
+        return [_side(dtype, extent, addends, cascade(extent))]
     held = addends if addends.golden == "chain" else replace(addends, accumulator=dtype)
     side = _side(dtype, extent, held, chain(extent))
     if _stalls(extent, held):

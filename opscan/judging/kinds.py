@@ -11,10 +11,8 @@ from opscan.dataclass import dataclass
 from opscan.judging.likeness import EXACTLY, IN_STEPS, dependence, scale
 from opscan.judging.settings import Judge
 from opscan.judging.units import judge_one
-from opscan.model import Case, Classification
-from opscan.numerics.foretelling import Plan, shapes_of
-from opscan.numerics.paths.path import Outline
-from opscan.numerics.paths.signature import Instance, Sizes
+from opscan.model import Case, Classification, TensorClass
+from opscan.numerics import Plan, shapes_of
 from opscan.reading.case_table import CaseTable
 
 AT_ONCE = 2048
@@ -67,24 +65,22 @@ def _kind_of(case: Case) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Outlined:
-    """What a plan says of a kind. `classes`: equal for kinds whose tensors come about alike, whatever their extents."""
+    """What a plan says of a kind. `classes`: equal for kinds whose tensors come about alike, whatever their extents.
+
+    `given`: the shapes of the tensors of the call.
+    """
 
     classes: int
-    plan: Plan
-    call: Instance
-    outlines: list[Outline]
+    known: Classification
+    given: list[tuple[int, ...]]
 
     @property
     def extents(self) -> list[int]:
-        return [extent for _, _, extent, _ in self.outlines]
+        return [tensor.extent for tensor in self.known.tensors]
 
     @property
-    def shapes(self) -> list[Sizes]:
-        return [sizes for _, _, _, sizes in self.outlines]
-
-    @property
-    def known(self) -> Classification:
-        return self.plan.told(self.call, self.outlines)
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [tensor.shape for tensor in self.known.tensors]
 
 
 class Outlines:
@@ -108,12 +104,21 @@ class Outlines:
         plan = self._plans[key]
         if plan is None or 0 in chain.from_iterable(filter(None, shapes)):
             return None
-        outlined = plan.outline(shapes)
-        if outlined is None:
+        known = plan.classify(shapes)
+        if known is None:
             return None
-        call, path, outlines = outlined
-        classes = key, id(path), tuple([place for _, place, _, _ in outlines])
-        return Outlined(self._classes.setdefault(classes, len(self._classes)), plan, call, outlines)
+        classes = key, tuple([_sameness(tensor) for tensor in known.tensors])
+        given = [sizes for sizes in shapes if sizes is not None]
+        return Outlined(self._classes.setdefault(classes, len(self._classes)), known, given)
+
+
+def _sameness(tensor: TensorClass) -> Hashable:
+    """All that is said of a tensor but for sizes and extents."""
+    steps = tuple([(step.op, step.phase, step.numeric_class) for step in tensor.path])
+    return (
+        tensor.name, tensor.numeric_class, tensor.correctly_rounded, tensor.cause, tensor.depends_on, tensor.products,
+        tensor.reason, steps,
+    )  # fmt: skip
 
 
 def shared_pairs(
@@ -156,7 +161,7 @@ class _Sharing:
             depends = tuple([EXACTLY if how == IN_STEPS else how for how in found])
             self._depends[outlined.classes] = depends
         extents, shapes = outlined.extents, outlined.shapes
-        key = outlined.classes, scale(extents, shapes, depends, outlined.call.shapes)
+        key = outlined.classes, scale(extents, shapes, depends, outlined.given)
         alike = self._pairs.get(key)
         if not self._widens(outlined.classes, [*extents, *map(math.prod, shapes)]) and alike is not None:
             return alike

@@ -13,9 +13,10 @@ from opscan.judging.error_model import Addends, Drift, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
-from opscan.model import Case, CaseInput, NumericClass, TensorClass
+from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
 
 _MOST_ROUNDINGS = 8
+_REDUCED = (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
 _LARGEST = 1e18
 """Ranges beyond it overflow float32 when they are squared: nothing is predicted for them."""
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
@@ -33,13 +34,16 @@ _GATHERED = frozenset(
 )
 _WINDOWS = frozenset(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "col2im", "im2col"))
 _SUMS = frozenset(("sum", "nansum", "cumsum", "trace", "add", "sub"))
+_CASCADING = frozenset(("sum", "nansum", "mean"))
+"""Packets that go through at::sum, which cascades on every CPU; vectors, threads, libraries decide how others add."""
 _SHORT = (
-    *("index_put", "put_", "embedding", "index_reduce", "unfold_backward", "col2im", "_pad1d_backward"),
-    *("_pad2d_backward", "_pad3d_backward", "max_pool", "avg_pool2d_backward", "avg_pool3d_backward", "grid_sampler"),
+    *("index_put", "put_", "embedding", "index_add", "index_select_backward", "index_reduce"),
+    *("unfold_backward", "col2im", "_pad1d_backward", "_pad2d_backward", "_pad3d_backward", "max_pool"),
+    *("avg_pool2d_backward", "avg_pool3d", "grid_sampler"),
     "native_layer_norm_backward",
 )
-"""Parts of the names of packets that add fp16 and bf16 on a CPU without a longer accumulator (measured, PyTorch 2.13).
-"""
+"""Parts of the names of packets that add fp16 and bf16 on a CPU without a longer accumulator, at some shapes at least:
+`index_add` does in one dimension and along an inner axis."""
 _SIZED = (
     _MULTIPLYING | {"linalg_cross"} | _AVERAGING | _SUMS | _PADDING | _RESIZING | _SCATTERING | _GATHERED | _WINDOWS
 )
@@ -124,7 +128,7 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
     """
     if part_of(tensor.dtype) not in FORMATS:
         return None
-    reduced = tensor.numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
+    reduced = tensor.numeric_class in _REDUCED
     extent = max(1, tensor.extent) if reduced else 1
     packets = [_packet(step.op) for step in tensor.path if step.numeric_class is not NumericClass.SELECT_ONLY]
     sized = reduced and all(packet in _SIZED for packet in packets)
@@ -170,20 +174,41 @@ def _golden(tensor: TensorClass, packets: Sequence[str], case: Case, judge: Judg
         return judge.golden
     if any(part in f"{packet}_" for packet in packets for part in _SHORT):
         return "native" if own and tensor.dtype in ("fp16", "bf16") else "chain"
-    if _MULTIPLYING.intersection(packets) - {"mul"}:  # a row times a matrix is one chain, all else goes by blocks
-        return "chain" if own and len(tensor.shape) > 1 and 1 in tensor.shape[-2:] else "blocks"
-    chained = tensor.cause in ("scatter", "window") or (tensor.cause == "broadcast" and _is_scattered(tensor, case))
-    return "chain" if chained else "framework"
+    adding = _adding(tensor.path)
+    return "framework" if adding and _CASCADING.issuperset(adding) and not _is_scattered(tensor, case) else "chain"
+
+
+def _adding(path: Sequence[Step]) -> list[str]:
+    """The packets that sum, and not merely carry on what was summed before them."""
+    found: list[str] = []
+    most = 1
+    for step in path:
+        if step.numeric_class in _REDUCED and (not found or step.extent > most):
+            found.append(_packet(step.op))
+            most = step.extent
+    return found
 
 
 def _is_scattered(tensor: TensorClass, case: Case) -> bool:
-    """Whether axes that are not neighbours were broadcast: the sum runs over short stretches, one after the other."""
+    """Whether axes that are not neighbours were reduced: the sum runs over short stretches, one after the other."""
     shapes = [given.shape or () for given in _all_tensors(case.inputs)]
     rank = max(map(len, shapes), default=0)
     full = [max(sizes) for sizes in zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True)]
-    own = (1,) * (rank - len(tensor.shape)) + tensor.shape
-    summed = [axis for axis, (one, size) in enumerate(zip(own, full, strict=False)) if one < size]
+    summed = sorted({axis % rank for axis in _named_axes(case)}) if rank else []
+    if tensor.cause == "broadcast":
+        own = (1,) * (rank - len(tensor.shape)) + tensor.shape
+        summed = [axis for axis, (one, size) in enumerate(zip(own, full, strict=False)) if one < size]
     return any(full[axis] > 1 for axis in range(summed[0], summed[-1]) if axis not in summed) if summed else False
+
+
+def _named_axes(case: Case) -> tuple[int, ...]:
+    """The axes that an attribute names, where it names several."""
+    for given in case.inputs:
+        if given.name in ("dim", "axis", "dims") and given.shape is None:
+            axes = [one.values for one in given.members] if given.members else given.values
+            if isinstance(axes, (list, tuple)) and all(isinstance(axis, int) for axis in axes):
+                return tuple(axes)
+    return ()
 
 
 def _runs_as_hf32(packets: Sequence[str], judge: Judge) -> bool:
@@ -233,10 +258,10 @@ def input_range(case: Case) -> tuple[float, float, str] | None:
 
 
 def what_decides(case: Case) -> tuple[Any, ...]:
-    """What the loads of a case depend on besides its compared tensors: dtypes, ranges and thin axes of its tensors."""
+    """What the loads of a case depend on besides its compared tensors: dtypes, ranges, thin and named axes."""
     tensors = _all_tensors(case.inputs)
     thin = thin_axes([given.shape or () for given in tensors])
-    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin
+    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin, _named_axes(case)
 
 
 def thin_axes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[bool, ...], ...]:

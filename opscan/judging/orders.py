@@ -14,8 +14,6 @@ from opscan.dataclass import dataclass
 
 LONGEST_SINGLE_CHAIN = 4096
 LONGEST_LANE_CHAIN = 8192
-CONTRACTED_BLOCK = 384
-"""Products that a matrix product of the framework adds in one chain, block by block (measured, PyTorch 2.13, MKL)."""
 _NESTED = 1.5
 """Levels of a tree hold the same values, so their squared sums vary together; measured 1.3 to 2."""
 
@@ -107,11 +105,14 @@ def tiles(n: int, length: int, *, by: str = "chain") -> tuple[float, ...]:
     return (float(length), *(tree(count) if by == "tree" else chain(count)))
 
 
-def torch_cpu(n: int) -> tuple[float, ...]:
-    """PyTorch on a CPU: four vectors of eight accumulators, each of which cascades over 16 at a time."""
-    if n < 32:
-        return (max(n / 8, 1.0), float(min(n, 8)))
-    return (*(16.0,) * math.ceil(math.log(n / 32, 16) - 1e-9), 4.0, 8.0)
+def cascade(n: int) -> tuple[float, ...]:
+    """PyTorch's sum on a CPU (ATen/native/cpu/SumKernel.cpp): four levels, each of chains of 16 sums of the one below.
+
+    The number of addends decides. Vectors and threads, which differ from machine to machine, put several such sums side
+    by side, which at most about equals it.
+    """
+    length = 2.0 ** max(4, math.ceil(math.log2(max(n, 2)) - 1e-9) // 4)
+    return (length, length, length, float(n))
 
 
 def worst(n: int) -> tuple[tuple[float, ...], ...]:

@@ -24,7 +24,7 @@ from opscan.numerics.messages import NEEDS_TORCH
 from opscan.shapes.draw import count_cases
 
 if TYPE_CHECKING:
-    from opscan.numerics.foretelling import Plan
+    from opscan.numerics import Plan
 
 Classify = Callable[[Case], Classification]
 Many = tuple[Callable[[Sequence[Case]], Sequence[Classification]], Callable[[Case], "Plan | None"]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from opscan.dataclass import dataclass
 from opscan.judging.verdicts import STATUSES, CaseVerdict, TensorVerdict
-from opscan.model import CLASS_ORDER, NumericClass, TensorClass, TensorReport
+from opscan.model import CLASS_ORDER, NumericClass, StageReport, TensorClass, TensorReport
 
 
 def fold(verdicts: Sequence[CaseVerdict], statuses: Sequence[Sequence[str]], evidence: str) -> tuple[TensorReport, ...]:
@@ -112,6 +112,7 @@ class _Folded:
             counts[str(kind)] = counts.get(str(kind), 0) + slot.count
         rounded = all(once for kind, once in self._slots if kind is loosest.numeric_class)
         depends = self._depends | ({"shapes"} if len(counts) > 1 else set())
+        least = min(slot.least for slot in self._slots.values())
         return TensorReport(
             name=name,
             role=loosest.role,
@@ -121,10 +122,7 @@ class _Folded:
             correctly_rounded=rounded,
             cause=loosest.cause,
             depends_on=tuple(sorted(depends)),
-            extent=(
-                min(slot.least for slot in self._slots.values()),
-                max(slot.most for slot in self._slots.values()),
-            ),
+            extent=(least, max(slot.most for slot in self._slots.values())),
             cases=counts,
             present=sum(counts.values()),
             effective=dict(self._dtypes),
@@ -132,6 +130,9 @@ class _Folded:
             path=loosest.path,
             evidence=evidence,
             reason=loosest.reason,
+            # no stage of the case with the least extent is longer than that
+            stages=tuple(StageReport(own.cause, (min(own.extent, least), own.extent)) for own in loosest.stages),
+            traced=any(slot.tensor.traced for slot in self._slots.values()),
         )
 
     def _status(self) -> str:

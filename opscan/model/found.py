@@ -63,8 +63,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A sum on the way to an element whose order is open. `cause`: broadcast, reduction, contraction, scatter, window
+    or scan; `extent`: its addends."""
+
+    cause: str
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
 class TensorClass:
-    """The class of one compared tensor at concrete shapes. `extent` counts the addends that can meet in one element."""
+    """The class of one compared tensor at concrete shapes.
+
+    `extent`: the addends of the largest single sum that meets in one element. `stages`: the sums in the order in which
+    the bits meet them, a rounding between each and the next.
+    """
 
     name: str
     role: str
@@ -81,6 +94,9 @@ class TensorClass:
     """The addends are products or other rounded values, not copies."""
     path: tuple[Step, ...] = ()
     reason: str = ""
+    stages: tuple[Stage, ...] = ()
+    traced: bool = False
+    """PyTorch was asked, for want of declared steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +131,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class StageReport:
+    """A sum on the way to a compared tensor over all the cases of a file. `extent`: the least and the most addends."""
+
+    cause: str
+    extent: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class TensorReport:
     """One compared tensor over all the cases of a file."""
 
@@ -134,6 +158,8 @@ class TensorReport:
     path: tuple[Step, ...]
     evidence: str
     reason: str = ""
+    stages: tuple[StageReport, ...] = ()
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """How the bits of each compared tensor come about. `Classifier` answers for whole cases and remembers."""
 
+from opscan.numerics.declared.answering import Plan, shapes_of
 from opscan.numerics.memo import Classifier
 from opscan.numerics.messages import Limits, Question
 from opscan.numerics.store import Store
 
-__all__ = ["Classifier", "Limits", "Question", "Store"]
+__all__ = ["Classifier", "Limits", "Plan", "Question", "Store", "shapes_of"]

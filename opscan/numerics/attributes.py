@@ -131,4 +131,5 @@ _READERS: Mapping[str, Callable[[Parameter, Any], Any]] = {
     "int": _int,
     "float": _float,
     "scalar": _float,
+    "either": _float,
 }

@@ -5,7 +5,7 @@ A null name is passed by position, a string by keyword; a `tensor_input` is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,8 @@ from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput
 from opscan.numerics.dtypes import TORCH_DTYPES
 
+NOT_A_PARAMETER = "non_param"
+"""The dtype of an attribute that tells the executor something and is no parameter of the operator."""
 _TENSOR_KINDS = frozenset({"tensor", "tensors", "tensor_tuple"})
 _DIFFERENTIABLE = ("float", "bfloat", "complex")
 
@@ -80,8 +82,9 @@ def _filled(value: Any, make: Callable[[TensorArgument], Any]) -> Any:
     return value
 
 
-def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
-    """Arguments of `case` as ATK passes them. Raises Unbindable."""
+def bind(case: Case, parameters: tuple[str, ...], *, executor: bool = False) -> Binding:
+    """Arguments of `case` as ATK passes them to an operator, or to an `executor`, which is given what no operator takes
+    as well. Raises Unbindable."""
     inputs = list(case.inputs)
     offset = 0
     if case.tensor_input is not None:
@@ -90,7 +93,7 @@ def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for order, given in enumerate(inputs):
-        if given.dtype == "non_param":
+        if given.dtype == NOT_A_PARAMETER and not executor:
             continue
         receiver = offset == -1 and order == 0
         position = order if offset == 0 else order - 1
@@ -103,7 +106,22 @@ def bind(case: Case, parameters: tuple[str, ...]) -> Binding:
     return Binding(tuple(args), kwargs)
 
 
-def with_drawn_numbers(case: Case) -> Case:
+def readings(case: Case, parameters: tuple[str, ...], basis: str) -> list[Binding]:
+    """The ways in which a case may call the operator that its name means, the likeliest first. Raises Unbindable.
+
+    With basis `golden` ATK makes the call itself; with basis `name` an executor does that is not at hand.
+    """
+    binding = bind(case, parameters)
+    if basis == "golden":
+        drawn = _with_drawn_numbers(case)
+        return [binding] if drawn == case else [binding, bind(drawn, parameters)]
+    marker = placed_marker(binding, [None] * len(binding.args), parameters)
+    if marker is not None:
+        raise Unbindable(f"only its place says what tensor #{marker.position} is to {case.name}")
+    return [binding, *_arrangements(case.name or "", parameters, binding)]
+
+
+def _with_drawn_numbers(case: Case) -> Case:
     """The case with a number in place of every pair that an integer attribute may have been meant to be drawn from."""
 
     def drawn(given: CaseInput) -> CaseInput:
@@ -115,11 +133,11 @@ def with_drawn_numbers(case: Case) -> Case:
     return replace(case, inputs=tuple(map(drawn, case.inputs)))
 
 
-def arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> Iterator[Binding]:
+def _arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> Iterator[Binding]:
     """Other ways to pass the same arguments, for inputs that are named for a plugin's own signature.
 
     First with the usual renamings (`self` for `input`), then in the order that `catalog/operators/` gives, then by
-    position.
+    position, but for markers: see `placed_marker`.
     """
     order = _signatures().get(name, ())
     named = {
@@ -130,7 +148,26 @@ def arrangements(name: str, parameters: tuple[str, ...], binding: Binding) -> It
         yield Binding(binding.args, named)
     if order and set(order) <= set(binding.kwargs):
         yield Binding((*binding.args, *(binding.kwargs[key] for key in order)), {})
-    yield Binding((*binding.args, *binding.kwargs.values()), {})
+    by_position = Binding((*binding.args, *binding.kwargs.values()), {})
+    names = (None,) * len(binding.args) + tuple(binding.kwargs)
+    if placed_marker(by_position, names, parameters) is None:
+        yield by_position
+
+
+def placed_marker(binding: Binding, names: Sequence[str | None], parameters: Sequence[str]) -> TensorArgument | None:
+    """A positional tensor that is no number of the arithmetic, among others that are, and that only its place names.
+
+    An executor may pass masks, indices and lengths along that its operator knows nothing of. `names`: those of the
+    inputs that stand at the positions.
+    """
+    if not any(tensor.dtype.startswith(_DIFFERENTIABLE) for tensor in binding.tensors()):
+        return None
+    for place, (value, name) in enumerate(zip(binding.args, names, strict=False)):
+        meant = name is not None and place < len(parameters) and _RENAMES.get(name, name) == parameters[place]
+        marker = next((tensor for tensor in _tensors_in(value) if not tensor.dtype.startswith(_DIFFERENTIABLE)), None)
+        if marker is not None and not meant:
+            return marker
+    return None
 
 
 _RENAMES = {"self": "input", "x": "input", "x1": "input", "x2": "other", "axis": "dim", "tensor": "input"}
@@ -181,7 +218,7 @@ def _plain_value(given: CaseInput, label: str) -> Any:
     value = given.values
     if isinstance(value, str) and value in ("null", "default"):
         return None
-    if given.dtype == "string":
+    if given.dtype in ("string", NOT_A_PARAMETER):
         return value
     if given.dtype == "torch_dtype":
         return _torch_dtype(value, label)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, Bits, join
+from opscan.numerics.bits import PLAIN, Bits, Level, join
+from opscan.numerics.packets import is_in_place
 
 SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Bits of the significand, the hidden one included."""
 EXPONENT_BITS = {"float64": 11, "float32": 8, "float16": 5, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 5}
-Region = tuple[int, tuple[tuple[int, int], ...]]
-"""An axis and the spans (from, up to) on it."""
+Region = tuple[int, tuple[tuple[int, int, int], ...]]
+"""An axis and the spans (from, up to, addends) on it that lie upon each other."""
 Pool = tuple[Any, ...]
 """A max pooling: its name, the shapes it reads and makes, its windows."""
 INTEGER_BITS = {"bool": 1, "uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "uint32": 32, "int64": 63}
@@ -32,6 +33,9 @@ class Operand:
     distinct: bool | None = None
     spread: int = 0
     pool: Pool | None = None
+    repeats: int = 0
+    held: str = ""
+    drawn: bool = False
 
     @property
     def numel(self) -> int:
@@ -49,10 +53,12 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`arguments` by schema name, tensors as operands; `outputs` as the schema returns them (None where masked out).
+    """One ATen call. `arguments` by schema name, tensors as operands; `outputs` as the schema returns them (None where
+    masked out). `op` is the overload that was called, `packet` the name that `packets.rule_name` gives all variants.
 
     `broadcast`: the autograd engine sums this gradient back to the shape of an input that was broadcast.
     `steered`: the run has read a whole number from a tensor, which may have decided any shape since.
+    `drawn`: what a number is that this call draws, unless it is random: a constant by a fixed seed, or an input.
     """
 
     op: str
@@ -63,13 +69,20 @@ class Call:
     backward: bool = False
     broadcast: bool = False
     steered: bool = False
+    drawn: Level = Level.RANDOM
+
+    @property
+    def in_place(self) -> bool:
+        return is_in_place(self.op.split(".")[1])
 
     def operands(self) -> Iterator[Operand]:
         for value in self.arguments.values():
             yield from _operands_in(value)
 
-    def joined(self) -> Bits:
-        return join(operand.bits for operand in self.operands())
+    def joined(self, *left_out: str) -> Bits:
+        """What the operands have in common, the arguments of the names `left_out` aside."""
+        kept = [value for name, value in self.arguments.items() if name not in left_out]
+        return join(operand.bits for operand in _operands_in(kept))
 
     def argument(self, name: str, default: Any = None) -> Any:
         value = self.arguments.get(name)
@@ -99,6 +112,13 @@ def _operands_in(value: Any) -> Iterator[Operand]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _operands_in(item)
+
+
+def holds(narrow: str, wide: str) -> bool:
+    """Whether every number of the floating dtype `narrow` is one of `wide`."""
+    if narrow not in SIGNIFICAND or wide not in SIGNIFICAND:
+        return False
+    return SIGNIFICAND[narrow] <= SIGNIFICAND[wide] and EXPONENT_BITS[narrow] <= EXPONENT_BITS[wide]
 
 
 def real_part(dtype: str) -> str:

@@ -7,18 +7,18 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Case, Classification, NumericClass, Plugin, Step, TensorClass
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
-from opscan.numerics.bits import Bits, Level
+from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
+from opscan.numerics.bits import Bits
+from opscan.numerics.confirming import refusal
 from opscan.numerics.described import bind_described
-from opscan.numerics.dtypes import ATK_DTYPES
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
 from opscan.numerics.operators import NotFollowed, Operator, resolve
+from opscan.numerics.outcome import describe
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens import Golden
@@ -29,17 +29,17 @@ SURE_ELEMENTS = 1 << 16
 """Up to so many elements, and attributes no larger than that, a refusal on fake tensors is confirmed on real ones."""
 
 
-def classify(case: Case, golden: Plugin | None = None) -> Classification:
+def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     """The class of every forward output and, where `case.backward`, of every gradient.
 
-    `golden`: the plugin that holds the executor of the case; where its code cannot be followed, the name decides, and
-    the reason says why. Anything that cannot be told is a Classification without tensors and with the reason; nothing
-    is raised.
+    `golden`: the plugin that holds the executor of the case, or why that cannot be read; what its code does decides,
+    never the name. Anything that cannot be told is a Classification without tensors and with the reason; nothing is
+    raised.
     """
+    if isinstance(golden, str):
+        return Classification((), "none", golden)
     if golden is not None:
-        read = _read(case, golden)
-        named = read if read.tensors else classify(case)
-        return replace(named, reason=read.reason) if named.tensors else read
+        return _read(case, golden)
     basis = basis_of(case)
     if basis == "name" or is_npu_name(case.name or ""):
         known = _described(case)
@@ -51,22 +51,23 @@ def classify(case: Case, golden: Plugin | None = None) -> Classification:
     if isinstance(operator, str):
         return Classification((), "none", operator)
     try:
-        binding = bind(case, operator.parameters)
+        attempts = _attempts(case, operator, basis)
     except Unbindable as problem:
         return Classification((), basis, str(problem), mismatch=basis == "golden")
-    if case.outputs is not None and not 0 <= case.outputs < len(binding.args) + len(binding.kwargs):
-        return Classification((), basis, f"`outputs: {case.outputs}` names no argument", mismatch=basis == "golden")
-    if basis == "golden":
-        drawn = with_drawn_numbers(case)
-        attempts = [binding] if drawn == case else [binding, bind(drawn, operator.parameters)]
-    else:
-        attempts = [binding, *arrangements(case.name, operator.parameters, binding)]
     outcome = Classification((), basis, "nothing was traced")
     for attempt in attempts:
         outcome = _trace(operator, attempt, case, basis)
         if outcome.tensors:
             break
     return outcome
+
+
+def _attempts(case: Case, operator: Operator, basis: str) -> list[Binding]:
+    """The ways in which the case may call its operator, the likeliest first. Raises Unbindable."""
+    attempts = readings(case, operator.parameters, basis)
+    if case.outputs is not None and not 0 <= case.outputs < len(attempts[0].args) + len(attempts[0].kwargs):
+        raise Unbindable(f"`outputs: {case.outputs}` names no argument")
+    return attempts
 
 
 def _read(case: Case, plugin: Plugin) -> Classification:
@@ -82,14 +83,33 @@ def _read(case: Case, plugin: Plugin) -> Classification:
 def classify_golden(golden: Golden, case: Case) -> Classification:
     """The class of every compared tensor of a case whose golden is code."""
     try:
-        known = _trace(golden, bind(case, ()), replace(case, outputs=None), "plugin")
+        known = _trace(golden, bind(case, (), executor=True), replace(case, outputs=None), "plugin")
     except Unbindable as problem:
         return Classification((), "plugin", str(problem))
     if not golden.looked:
         return known
     # what the code did holds for the values that were drawn for it
-    tensors = (replace(t, depends_on=tuple(sorted({*t.depends_on, "values"}))) for t in known.tensors)
-    return replace(known, tensors=tuple(tensors))
+    largest = {tensor.name: tensor for tensor in _with_largest(golden, case)}
+    tensors = (_loosest(tensor, largest.get(tensor.name, tensor)) for tensor in known.tensors)
+    return replace(
+        known, tensors=tuple(replace(t, depends_on=tuple(sorted({*t.depends_on, "values"}))) for t in tensors)
+    )
+
+
+def _with_largest(golden: Golden, case: Case) -> tuple[TensorClass, ...]:
+    """What the code does where the whole numbers among the inputs, which may be counts, are as large as they may be."""
+    from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
+
+    try:
+        run = trace(golden, bind(case, (), executor=True), None, real=True, largest=True)
+    except (NeedsData, OutOfMemory, Refused, NotFollowed):
+        return ()
+    return tuple(_described_tensor(*entry) for entry in run)
+
+
+def _loosest(one: TensorClass, other: TensorClass) -> TensorClass:
+    order = list(NumericClass)
+    return max(one, other, key=lambda tensor: (order.index(tensor.numeric_class), tensor.extent))
 
 
 def _described(case: Case) -> Classification | None:
@@ -98,7 +118,8 @@ def _described(case: Case) -> Classification | None:
     if entry is None:
         return None
     try:
-        return _trace(entry.operator(), bind_described(case, entry), replace(case, outputs=None), "name")
+        binding = bind_described(case, entry.as_traced())
+        return _trace(entry.operator(), binding, replace(case, outputs=None), "name")
     except Unbindable as problem:
         return Classification((), "name", str(problem))
 
@@ -107,15 +128,20 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
     from opscan.numerics.running import NeedsData, OutOfMemory, Refused, trace
 
     elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
+    why = ""
     try:
         try:
             run = trace(operator, binding, case.outputs, real=False)
+            if basis == "golden" and (why := refusal(operator, binding, case.outputs)):
+                raise Refused(why)
         except NeedsData as need:
             if elements > REAL_ELEMENTS:
                 reason = f"{need}; with {elements} elements that was not tried"
                 return Classification((), basis, reason)
             run = trace(operator, binding, case.outputs, real=True)
         except Refused:
+            if why:
+                raise
             # the checks of PyTorch's fake kernels are not always those of the real ones
             if elements > SURE_ELEMENTS or _magnitude((binding.args, *binding.kwargs.values())) > SURE_ELEMENTS:
                 raise
@@ -132,9 +158,16 @@ def _trace(operator: Operator, binding: Binding, case: Case, basis: str) -> Clas
             f"{operator.name} refuses these inputs: {problem}" if refused else str(problem),
             mismatch=refused and basis == "golden",
         )
-    tensors = tuple(describe(*entry) for entry in run)
+    tensors = tuple(_described_tensor(*entry) for entry in run)
     unknown = next((tensor.reason for tensor in tensors if tensor.reason), "")
-    return Classification(tensors, basis, unknown if tensors else f"{operator.name} returns nothing that is compared")
+    reason = unknown if tensors else f"{operator.name} returns nothing that is compared"
+    return Classification(tensors, basis, reason)
+
+
+def _described_tensor(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
+    shape = tuple(int(size) for size in tensor.shape)
+    known = describe(name, role, argument, str(tensor.dtype).removeprefix("torch."), shape, bits)
+    return replace(known, traced=True)
 
 
 def _magnitude(value: Any) -> float:
@@ -143,41 +176,3 @@ def _magnitude(value: Any) -> float:
         return math.prod(_magnitude(item) for item in value)
     number = isinstance(value, (int, float)) and math.isfinite(value)
     return max(abs(float(value)), 1.0) if number else 1.0
-
-
-def describe(name: str, role: str, argument: TensorArgument | None, tensor: Any, bits: Bits) -> TensorClass:
-    """The class of a traced tensor; the calls on its path each once, with the largest extent they had."""
-    from opscan.numerics.tracer import class_of
-
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    own = [cause for cause in bits.causes if cause != "broadcast"]
-    reduced = bits.level == Level.ACCUMULATED
-    reason = "its memory is never written" if bits.uninitialised else bits.reason
-    return TensorClass(
-        name=name,
-        role=role,
-        dtype=ATK_DTYPES.get(dtype, dtype),
-        shape=tuple(int(size) for size in _sizes(tensor)),
-        numeric_class=class_of(bits),
-        input=argument.position if argument else None,
-        correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=next(iter(own or bits.causes), None) if reduced else None,
-        depends_on=tuple(sorted(bits.depends)),
-        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
-        products=bits.products,
-        path=_each_once(bits.path),
-        reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
-    )
-
-
-def _each_once(path: tuple[Step, ...]) -> tuple[Step, ...]:
-    steps: dict[tuple[str, str, NumericClass], Step] = {}
-    for step in path:
-        key = (step.op, step.phase, step.numeric_class)
-        if key not in steps or steps[key].extent < step.extent:
-            steps[key] = step
-    return tuple(steps.values())
-
-
-def _sizes(tensor: Any) -> Iterator[Any]:
-    yield from tensor.shape

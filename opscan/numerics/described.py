@@ -19,6 +19,7 @@ from opscan.numerics.signatures import Parameter, plain
 
 _NOT_PASSED = frozenset({"non_param", "load_tensor_data"})
 _TENSORS = frozenset({"tensor", "tensors", "tensor_tuple"})
+_TENSOR_LIKE = ("tensor", "either")
 
 Given = tuple[int, CaseInput]
 """An input with its place in the case."""
@@ -73,30 +74,54 @@ def match(entry: Entry, inputs: list[CaseInput]) -> dict[str, int]:
 
 
 def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, int], free: dict[int, str]) -> None:
-    """Inputs without a name in their order; then what is still needed, where only one order is left."""
+    """Inputs without a name in their order; then what is still needed, where only one order is left.
+
+    Among tensors that are calculated with, one of indices or truth values stands only for a parameter that takes such.
+    """
+    mixed = any(_floats(given) for given in inputs)
+
+    def fits(parameter: Parameter, given: CaseInput) -> bool:
+        marker = mixed and given.kind in _TENSORS and not _floats(given)
+        return _fits(parameter, given) and (not marker or _takes_markers(entry, parameter))
+
     for parameter in entry.parameters:
         if parameter.name in matched:
             continue
-        place = next((p for p, name in free.items() if not name and _fits(parameter, inputs[p])), None)
+        place = next((p for p, name in free.items() if not name and fits(parameter, inputs[p])), None)
         if place is not None:
             matched[parameter.name] = place
             del free[place]
     for kinds in (True, False):
-        needed = [p for p in entry.parameters if p.required and p.name not in matched and (p.kind == "tensor") is kinds]
+        open_ones = [p for p in entry.parameters if p.required and p.name not in matched]
+        needed = [p for p in open_ones if (p.kind in _TENSOR_LIKE) is kinds]
         strangers = [
             p for p, name in free.items() if (inputs[p].kind in _TENSORS) is kinds and not _is_ignored(entry, name)
         ]
         if needed and (len(needed) == len(strangers) or not kinds):
             for parameter in needed:
-                place = next((p for p in strangers if p in free and _fits(parameter, inputs[p])), None)
+                place = next((p for p in strangers if p in free and fits(parameter, inputs[p])), None)
                 if place is not None:
                     matched[parameter.name] = place
                     del free[place]
 
 
+def _floats(given: CaseInput) -> bool:
+    """Whether a tensor, or a tensor of a list, is of a dtype that is calculated with."""
+    if given.members is not None:
+        return any(map(_floats, given.members))
+    return given.kind in _TENSORS and (given.dtype or "").startswith(("fp", "bf", "hf", "float", "double", "complex"))
+
+
+def _takes_markers(entry: Entry, parameter: Parameter) -> bool:
+    cast = (entry.cast or {}).get(parameter.name, "")
+    return plain(parameter.name) in _markers() or cast.startswith(("int", "bool", "uint"))
+
+
 def _fits(parameter: Parameter, given: CaseInput) -> bool:
     """Whether an input of this kind can stand for the parameter at all."""
     tensor = given.kind in _TENSORS
+    if parameter.kind == "either":
+        return given.members is None
     if parameter.kind == "tensor":
         return (tensor or given.kind.startswith("scalar")) and (parameter.many or given.kind in ("tensor", "scalar"))
     if parameter.kind in ("scalar", "float", "int"):
@@ -138,6 +163,11 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=1)
+def _markers() -> frozenset[str]:
+    return frozenset(parameter_tables()["markers"])
+
+
+@lru_cache(maxsize=1)
 def _ignored() -> frozenset[str]:
     return frozenset(parameter_tables()["ignored"])
 
@@ -145,7 +175,7 @@ def _ignored() -> frozenset[str]:
 def _value(entry: Entry, parameter: Parameter, item: Given, backward: bool) -> Any:
     place, given = item
     label = given.name or parameter.name
-    if parameter.kind == "tensor":
+    if parameter.kind == "tensor" or (parameter.kind == "either" and given.kind in _TENSORS):
         return _tensor(entry, parameter, given, backward, label, place)
     if given.kind in _TENSORS and given.members is None and parameter.kind in ("scalar", "float"):
         return number_in(given)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opscan.numerics.bits import Level
-from opscan.numerics.call import Call, Operand, Pool, Region, spatial
+from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
+from opscan.numerics.kinds import kind_of
 
-_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "zero_", "_efficientzerotensor"})
+_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "_efficientzerotensor"})
 _ONES = frozenset({"ones", "ones_like", "new_ones"})
-_FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill_"})
-_SIGNS = frozenset({"sign", "sgn", "sign_", "sgn_"})
-_COPIES = frozenset({"_to_copy", "clone", "copy_", "neg"})
+_FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill"})
+_SIGNS = frozenset({"sign", "sgn"})
+_COPIES = frozenset({"_to_copy", "clone", "copy", "neg"})
+_CHOOSING_KINDS = frozenset({"view", "select", "exact", "extreme", "max-pool"})
+"""Kinds whose results hold no other values than their operands, but for zeros, ones and signs."""
+_PLACES = frozenset({"dim", "p", "eps"})
+_MOST_SPANS = 1024
 _CHOOSING = frozenset(
     {
         "nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_dim_consecutive", "unique_consecutive",
@@ -37,13 +41,24 @@ _LIKE_SELF = frozenset(
 _POOLS = frozenset(f"{form}max_pool{rank}d" for form in ("", "adaptive_", "fractional_") for rank in (2, 3))
 
 
+_FINITE = frozenset(
+    {
+        "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "random",
+        "uniform", "normal", "multinomial", "geometric",
+    }
+)  # fmt: skip
+"""Calls that draw finite numbers only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """`zero`: nothing but zeros; `unit`: nothing but 0, 1 and -1; `region`: zero outside it.
 
     `distinct`: indices that are known to differ (True) or to repeat (False). `spread`: 0 where the shape is certain; n
     where it follows from values, and other values could make it n times as large. `pool`: the max pooling of this trace
-    that made these indices, so that each lies in its own window.
+    that made these indices, so that each lies in its own window. `repeats`: how often one value occurs at most among
+    these numbers; 0 where that is not known. `held`: a narrower dtype that holds all of these values. `drawn`: random
+    numbers, all of them finite.
     """
 
     zero: bool = False
@@ -52,6 +67,9 @@ class Facts:
     distinct: bool | None = None
     spread: int = 0
     pool: Pool | None = None
+    repeats: int = 0
+    held: str = ""
+    drawn: bool = False
 
     def merged(self, other: Facts) -> Facts:
         """What still holds where values of both kinds stand side by side."""
@@ -65,14 +83,55 @@ def deduce(call: Call) -> Facts:
     """What follows for the result of `call`."""
     if _makes_zeros(call):
         return Facts(zero=True, unit=True, spread=_spread(call))
-    source = next(call.operands(), None) if call.packet in _COPIES else None
+    source = _copied(call)
     return Facts(
         unit=_makes_units(call),
         region=_region(call),
-        distinct=source.distinct if source else None,
+        distinct=source.distinct if source else True if call.packet == "randperm" else None,
         spread=_spread(call),
         pool=source.pool if source else pool_of(call),
+        repeats=_repeats(call, source),
+        held=_held(call),
+        drawn=source.drawn if source else call.packet in _FINITE,
     )
+
+
+def _copied(call: Call) -> Operand | None:
+    """What the result is a copy of, element by element."""
+    if call.packet == "copy":
+        return call.tensor("src")
+    return next(call.operands(), None) if call.packet in _COPIES else None
+
+
+def _repeats(call: Call, source: Operand | None) -> int:
+    """A range names each number once; copies and other shapes of it repeat them as often."""
+    if call.packet in ("arange", "randperm"):
+        return 1
+    if source is None and kind_of(call.packet) == "view":
+        source = next(call.operands(), None)
+    return source.repeats if source and source.numel == call.output.numel else 0
+
+
+def _held(call: Call) -> str:
+    """The narrower dtype of all the numbers of which the result is made."""
+    output = next((output for output in call.outputs if output is not None and output.rounds), None)
+    if output is None:
+        return ""
+    if call.packet in ("_to_copy", "copy"):
+        source = call.tensor("src", "self")
+        held = source.held or source.dtype
+    elif kind_of(call.packet) in _CHOOSING_KINDS and _plain_choice(call):
+        dtypes = {operand.held or operand.dtype for operand in call.operands() if operand.rounds and not operand.unit}
+        held = dtypes.pop() if len(dtypes) == 1 else ""
+    else:
+        return ""
+    return held if held != output.dtype and holds(held, output.dtype) else ""
+
+
+def _plain_choice(call: Call) -> bool:
+    """No number among the attributes may become an element."""
+    numbers = [value for name, value in call.arguments.items() if name not in _PLACES and type(value) is float]
+    return all(number in (0, 1, -1) for number in numbers) and not any(operand.complex for operand in call.operands())
 
 
 def _spread(call: Call) -> int:
@@ -80,7 +139,7 @@ def _spread(call: Call) -> int:
     source = next(call.operands(), None)
     if source is None or call.packet in _SIZED or all(out is None or not out.shape for out in call.outputs):
         return 0
-    if call.packet in _LIKE_SELF or (call.packet.endswith("_") and not call.packet.endswith("__")):
+    if call.packet in _LIKE_SELF or call.in_place:
         return call.tensor("self").spread
     given = max(operand.spread for operand in call.operands())
     if not _sized_by_values(call):
@@ -124,12 +183,24 @@ def pool_of(call: Call) -> Pool | None:
     return name, call.tensor("self").shape, result.shape, tuple(kernel), *(tuple(window) for window in windows)
 
 
+def erases(call: Call) -> bool:
+    """Whether nothing is left of random numbers: zero times a finite number is zero."""
+    factor = call.arguments.get("other")
+    nothing = call.packet == "mul" and type(factor) in (int, float) and factor == 0
+    return nothing and call.tensor("self").drawn
+
+
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
-    factor = call.argument("other")
-    if call.packet in ("mul", "mul_") and type(factor) in (int, float) and factor == 0:
-        return call.joined().level <= Level.SELECT  # a sum may overflow on one device alone, and 0 * inf is NaN
+    if call.packet == "mul":
+        factors = (call.argument("self"), call.argument("other"))
+        return any(factor.zero if isinstance(factor, Operand) else factor == 0 for factor in factors) and (
+            # a sum may overflow on one device alone, and 0 * inf is NaN
+            erases(call) or bool(call.joined().level <= Level.SELECT)
+        )
+    if call.packet in ("sum", "neg") or kind_of(call.packet) == "view":
+        return call.tensor("self").zero if any(True for _ in call.operands()) else False
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
@@ -138,7 +209,7 @@ def _makes_units(call: Call) -> bool:
     """Signs, ones, masks as numbers, and sums over one of these."""
     if call.packet in _ONES:
         return True
-    operand = call.arguments.get("src") if call.packet == "copy_" else next(call.operands(), None)
+    operand = call.arguments.get("src") if call.packet == "copy" else next(call.operands(), None)
     if not isinstance(operand, Operand) or operand.complex:
         return False
     signed = operand.unit or operand.dtype == "bool"
@@ -150,16 +221,16 @@ def _region(call: Call) -> Region | None:
     """Where the gradient of a slice lies, and what the sum of two such gradients covers."""
     if call.packet in ("slice_backward", "select_backward"):
         sizes, axis = call.argument("input_sizes"), call.argument("dim", 0)
+        axis, addends = axis % len(sizes), next(call.operands()).bits.addends
         if "index" in call.arguments:
             start = _from_front(call.arguments["index"], sizes[axis])
-            return axis, ((start, start + 1),)
-        start, end = (_from_front(call.argument(name, 0), sizes[axis]) for name in ("start", "end"))
-        return axis, ((start, end),)
+            return axis, ((start, start + 1, addends),)
+        start = _from_front(call.argument("start", 0), sizes[axis])
+        end = _from_front(call.argument("end", sizes[axis]), sizes[axis])
+        return axis, ((start, end, addends),)
     if call.packet == "add":
         first, second = call.arguments.get("self"), call.arguments.get("other")
-        if isinstance(first, Operand) and isinstance(second, Operand) and first.region and second.region:
-            same_axis = first.region[0] == second.region[0] and len(first.shape) == len(second.shape)
-            return (first.region[0], first.region[1] + second.region[1]) if same_axis else None
+        return together(first, second) if isinstance(first, Operand) and isinstance(second, Operand) else None
     return None
 
 
@@ -167,11 +238,18 @@ def _from_front(position: int, size: int) -> int:
     return min(max(position + size if position < 0 else position, 0), size)
 
 
-def disjoint(first: Operand, second: Operand) -> bool:
-    """Whether the two are zero wherever the other one is not."""
-    if first.region is None or second.region is None or first.shape != second.shape:
-        return False
-    if first.region[0] % len(first.shape) != second.region[0] % len(first.shape):
-        return False
-    spans = sorted((*first.region[1], *second.region[1]))
-    return all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+def together(first: Operand, second: Operand) -> Region | None:
+    """Where two operands of one shape that are zero outside of their regions lie upon each other."""
+    regions = [operand.region for operand in (first, second) if operand.region is not None]
+    if not regions or first.shape != second.shape or len({axis for axis, _ in regions}) > 1:
+        return None
+    axis, size = regions[0][0], first.shape[regions[0][0]]
+    spans = [
+        span
+        for operand in (first, second)
+        for span in (operand.region[1] if operand.region else ((0, size, operand.bits.addends),))
+    ]
+    return (axis, tuple(spans)) if len(spans) <= _MOST_SPANS else None
+
+
+_MOST_SPANS = 1024

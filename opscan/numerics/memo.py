@@ -1,4 +1,4 @@
-"""Classify cases: from the paths that ship, else once per distinct operator, shapes, dtypes and attributes."""
+"""Classify cases: from declared steps, else traced once per distinct operator, shapes, dtypes and attributes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscan.model import Case, CaseInput, Classification, Plugin
-from opscan.numerics.foretelling import Plan, foretell, plan_of
-from opscan.numerics.messages import Answer, Limits, Question, missing_torch
+from opscan.numerics.declared.answering import Plan, declare, plan_of
+from opscan.numerics.messages import NEEDS_TORCH, Answer, Limits, Question, missing_torch
 from opscan.numerics.store import Store
 
 _TOLD = 4096
@@ -20,41 +20,47 @@ class Classifier:
     """Remembers every answer: generated cases repeat their patterns, and so do runs. Close it to keep them.
 
     `limits`: trace in processes of their own, within these; without it tracing happens here, unlimited.
-    `only_traces`: ask no path, whose classes hold for every call but whose steps are those of a similar one.
+    Where OPSCAN_STEPS is `off` everything is traced.
     """
 
-    def __init__(self, store: Store | None = None, limits: Limits | None = None, *, only_traces: bool = False) -> None:
+    def __init__(self, store: Store | None = None, limits: Limits | None = None) -> None:
         self._known: dict[str, Classification] = {}
         self._told: dict[int, tuple[Case, Classification | None]] = {}
-        """Answers from paths by the case object, which is held so that it stays the only one of its number."""
+        """Declared answers by the case object, which is held so that it stays the only one of its number."""
         self._store = store
         self._limits = limits
-        self._only_traces = only_traces or os.environ.get("OPSCAN_PATHS") == "off"
+        self._only_traces = os.environ.get("OPSCAN_STEPS") == "off"
         self.missing = ""
         """Why nothing can be traced, once a case has asked for it."""
 
-    def classify(self, case: Case, golden: Plugin | None = None) -> Classification:
-        """The classes of a case. Without torch only what an earlier run has learnt is known."""
+    def classify(self, case: Case, golden: Plugin | str | None = None) -> Classification:
+        """The classes of a case. Without torch only what is declared and what an earlier run has traced is known."""
         return self.classify_many([Question(case, golden)])[0]
 
     def classify_many(self, questions: Sequence[Question]) -> list[Classification]:
-        """The classes of many cases, in their order: what is not known yet is traced at once, several at a time."""
-        answers = [self._foretold(question) for question in questions]
-        left = [place for place, answer in enumerate(answers) if answer is None]
+        """The classes of many cases, in their order: what is not known yet is traced at once, several at a time.
+
+        A call that the declared steps refuse is traced too, so that the reason is torch's own where torch is there.
+        """
+        answers = [self._declared(question) for question in questions]
+        left = [place for place, answer in enumerate(answers) if answer is None or answer.mismatch]
         for place, answer in zip(left, self._classify([questions[place] for place in left]), strict=True):
-            answers[place] = answer
+            if answers[place] is None or not answer.reason.startswith(NEEDS_TORCH):
+                answers[place] = answer
         return answers  # type: ignore[return-value]  # every place is filled now
 
     def plan(self, question: Question) -> Plan | None:
         """How cases that differ from this one in their shapes only are classified without a trace."""
         return None if self._only_traces or question.golden is not None else plan_of(question.case)
 
-    def _foretold(self, question: Question) -> Classification | None:
+    def _declared(self, question: Question) -> Classification | None:
+        if isinstance(question.golden, str):
+            return Classification((), "none", question.golden)
         if self._only_traces or question.golden is not None:
             return None
         told = self._told.get(id(question.case))
         if told is None:
-            told = question.case, foretell(question.case)
+            told = question.case, declare(question.case)
             if len(self._told) < _TOLD:
                 self._told[id(question.case)] = told
         return told[1]
@@ -108,7 +114,7 @@ def _answer_here(question: Question) -> Answer:
 
 def _key(question: Question) -> str:
     key = fingerprint(question.case)
-    if question.golden is None:
+    if not isinstance(question.golden, Plugin):
         return key
     from hashlib import blake2b
 

@@ -34,14 +34,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A case to classify. `golden`: the plugin whose executor holds its golden."""
+    """A case to classify. `golden`: the plugin whose executor holds its golden, or why that cannot be read.
+
+    Only where no plugin is at hand (None) the name of the case decides.
+    """
 
     case: Case
-    golden: Plugin | None = None
+    golden: Plugin | str | None = None
 
     def without_tree(self) -> Question:
         """The same without the plugin's syntax tree, larger than its text and at times too deep to pickle."""
-        return replace(self, golden=self.golden and replace(self.golden, tree=None))
+        golden = self.golden
+        return replace(self, golden=replace(golden, tree=None) if isinstance(golden, Plugin) else golden)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
 from opscan.dataclass import dataclass
 from opscan.model import Case
-from opscan.numerics.paths.shipping import shipped_schema
+from opscan.numerics.declared.entries import MalformedEntry, Place
+from opscan.numerics.declared.entries import find as steps_of
 from opscan.numerics.signatures import Parameter, plain, read_signature
 
 if TYPE_CHECKING:
@@ -31,24 +32,6 @@ _FIELDS = frozenset({"aten", "signature", "formula", "also", "cast", "ignores", 
 
 
 _BUILT_IN = ("function", "aclnn_function", "kernel_function", "triton_function")
-
-
-class MalformedEntry(Exception):
-    """An entry of the catalog is wrong; the message starts with its file and line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The lines of one entry: `text[start:end]` of a file, from `line` on."""
-
-    path: Path
-    key: str
-    start: int
-    end: int
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +59,7 @@ class Entry:
     also: Mapping[str, tuple[str, ...]] | None = None
     cast: Mapping[str, str] | None = None
     ignores: tuple[str, ...] = ()
+    own_signature: bool = False
 
     @property
     def name(self) -> str:
@@ -84,6 +68,10 @@ class Entry:
     def operator(self) -> Operator:
         """The callable, made once. Raises MalformedEntry where the formula cannot be read."""
         return _operator(self.place)
+
+    def as_traced(self) -> Entry:
+        """The entry with the parameters of torch's own overload, which a trace calls."""
+        return self if self.aten is None or self.own_signature else replace(self, parameters=_of_overload(self.place))
 
 
 @lru_cache(maxsize=1024)
@@ -241,20 +229,26 @@ def _entry(place: Place, content: Mapping[str, Any]) -> Entry:
     if (aten is None) == (formula is None):
         raise MalformedEntry(f"{place} needs either `aten` or `formula`")
     try:
-        schema = content.get("signature") or (schema_of(aten, place) if aten else "")
-        parameters = read_signature(schema)
+        signature = content.get("signature")
+        parameters = parameters_of(aten, place) if aten and not signature else read_signature(signature or "")
     except ValueError as problem:
         raise MalformedEntry(f"{place}: {problem}") from problem
     also = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in content.get("also", {}).items()}
     cast = content.get("cast", {})
     if unknown := (set(also) | set(cast)) - {parameter.name for parameter in parameters}:
         raise MalformedEntry(f"{place} has no parameter {', '.join(sorted(unknown))}")
-    return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())))
+    return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())), bool(signature))
 
 
-def schema_of(name: str, place: Place) -> str:
-    """The signature of an ATen overload: the one that ships, so that reading an entry needs no torch, else torch's."""
-    return shipped_schema(name) or str(_overload(name, place)._schema)
+def parameters_of(name: str, place: Place) -> tuple[Parameter, ...]:
+    """The parameters of an ATen overload: those of its declared steps, which need no torch, else torch's."""
+    steps = steps_of(name.partition(".")[0])
+    return steps.parameters if steps is not None else read_signature(str(_overload(name, place)._schema))
+
+
+@lru_cache(maxsize=1024)
+def _of_overload(place: Place) -> tuple[Parameter, ...]:
+    return read_signature(str(_overload(load(place).aten or "", place)._schema))
 
 
 def _overload(name: str, place: Place) -> Any:

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
-from opscan.numerics.bits import Bits, Level, extend
+from opscan.numerics.bits import Bits, Level, extend, few
 from opscan.numerics.call import Call
 from opscan.numerics.dtypes import ATK_DTYPES
 
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
+
+_PLACEWISE = frozenset(
+    {
+        "sum-of-two", "product", "quotient", "multiply-add", "power", "scaled-copy", "masked-scale", "difference",
+        "quantise", "arithmetic", "exact", "cast", "fill",
+    }
+)  # fmt: skip
+"""Kinds whose results depend on the operands at the same place alone."""
+_PLACEWISE_CHOICES = frozenset(
+    {
+        "clamp", "clamp_max", "clamp_min", "complex", "fmax", "fmin", "hardshrink", "hardshrink_backward", "hardtanh",
+        "hardtanh_backward", "heaviside", "masked_fill", "maximum", "minimum", "nan_to_num", "relu",
+        "softshrink_backward", "threshold", "threshold_backward", "where", "tril", "triu",
+    }
+)  # fmt: skip
 
 _CLASSES = {
     Level.CONST: NumericClass.SELECT_ONLY,
@@ -25,7 +42,7 @@ _CLASSES = {
 def class_of(bits: Bits) -> NumericClass:
     if bits.uninitialised:
         return NumericClass.RANDOM
-    if bits.level == Level.ACCUMULATED and set(bits.causes) == {"broadcast"}:
+    if bits.level == Level.ACCUMULATED and {stage.cause for stage in bits.stages} == {"broadcast"}:
         return NumericClass.BROADCAST_REDUCED
     return _CLASSES[bits.level]
 
@@ -37,14 +54,27 @@ def with_step(call: Call, kind: str | None, bits: Bits) -> Bits:
     numeric_class = class_of(bits)
     reduced = numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
     phase = "backward" if call.backward else "forward"
-    return extend(bits, Step(call.op, phase, numeric_class, bits.addends if reduced else 1))
+    return extend(bits, Step(call.op, phase, numeric_class, bits.extent if reduced else 1))
+
+
+def sourced(call: Call, kind: str | None, bits: Bits, own: int) -> Bits:
+    """Where the elements come from: of one place of each operand, or of places of this call's own choice.
+
+    `own`: a number below 0 that no other call of the run has.
+    """
+    if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
+        return bits
+    if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
+        return replace(bits, sources=call.joined().sources)
+    places = few((tensor, own) for tensor, _ in call.joined().sources)
+    return replace(bits, sources=frozenset() if bits.addends > 1 else places)
 
 
 def describe(
     name: str, role: str, argument: TensorArgument | None, dtype: str, shape: tuple[int, ...], bits: Bits
 ) -> TensorClass:
     """What is said of a compared tensor; the calls on its path each once, with the largest extent they had."""
-    own = [cause for cause in bits.causes if cause != "broadcast"]
+    own = [stage for stage in bits.stages if stage.cause != "broadcast"]
     reduced = bits.level == Level.ACCUMULATED
     reason = "its memory is never written" if bits.uninitialised else bits.reason
     return TensorClass(
@@ -55,12 +85,13 @@ def describe(
         numeric_class=class_of(bits),
         input=argument.position if argument else None,
         correctly_rounded=bits.level == Level.ROUNDED_ONCE,
-        cause=next(iter(own or bits.causes), None) if reduced else None,
+        cause=max(own or bits.stages, key=lambda stage: stage.extent).cause if reduced else None,
         depends_on=tuple(sorted(bits.depends)),
-        extent=bits.addends if reduced or bits.level == Level.ROUNDED_ONCE else 1,
+        extent=bits.extent if reduced or bits.level == Level.ROUNDED_ONCE else 1,
         products=bits.products,
         path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
+        stages=bits.stages if reduced else (),
     )
 
 

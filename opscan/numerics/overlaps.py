@@ -4,31 +4,109 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from opscan.dataclass import dataclass
+
+LARGE = 1 << 16
+"""Up to so many taps of windows are counted one by one; beyond, an interior without borders is taken to be there."""
 
 
-def overlap(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], windows: Sequence[int]) -> int:
-    """How many windows can cover one element, over all axes."""
-    hits = 1
-    for size, step, spread, count in zip(kernel, stride, dilation, windows, strict=True):
-        # a window covers an element by one tap in so many: their distance must be a multiple of the stride
-        covering = math.ceil(size / (step // math.gcd(step, spread)))
-        hits *= max(1, min(covering, count))
-    return hits
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """`count` windows along an axis of `size` elements, each of `kernel` taps `dilation` apart.
+
+    The first begins `padding` before the first element, each of the others `stride` after the one before it.
+    """
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    padding: int
+    count: int
+
+    @property
+    def taps(self) -> int:
+        """The most taps of one window that lie on elements, not on the border."""
+        if self.kernel == 0 or self.size == 0:
+            return 0
+        starts = range(min(self.count, LARGE))
+        inside = max((len(self._inside(place)) for place in starts), default=0)
+        return self.kernel if self.count > LARGE else inside
+
+    @property
+    def readers(self) -> int:
+        """The most windows that read one element."""
+        if self.count * self.kernel > LARGE:
+            return max(1, min(-(-self.kernel // (self.stride // math.gcd(self.stride, self.dilation))), self.count))
+        hits = Counter(
+            place * self.stride - self.padding + tap * self.dilation
+            for place in range(self.count)
+            for tap in self._inside(place)
+        )
+        return max(hits.values(), default=0)
+
+    @property
+    def places(self) -> int:
+        """The most windows in which one and the same tap lies on an element."""
+        most = 0
+        for tap in range(self.kernel):
+            first = max(0, -(-(self.padding - tap * self.dilation) // self.stride))
+            last = min(self.count - 1, (self.size - 1 + self.padding - tap * self.dilation) // self.stride)
+            most = max(most, last - first + 1)
+        return most
+
+    def lengths(self, *, border: bool) -> set[int]:
+        """The sizes of the windows, each cut where elements and border end; without the border where elements do."""
+        found = set()
+        for place in range(min(self.count, LARGE)):
+            start = place * self.stride - self.padding
+            end = min(start + self.kernel, self.size + self.padding)
+            found.add(end - start if border else min(end, self.size) - max(start, 0))
+        return found
+
+    def _inside(self, place: int) -> range:
+        """The taps of a window that lie on elements."""
+        start = place * self.stride - self.padding
+        first = max(0, -(start // self.dilation))
+        return range(first, max(first, min(self.kernel - 1, (self.size - 1 - start) // self.dilation) + 1))
 
 
-def adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
-    """(largest window, most windows over one element) of adaptive pooling from `sizes` to `counts` places."""
+def windows_along(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    counts: Sequence[int],
+) -> list[Windows]:
+    """The windows of each axis."""
+    return [Windows(*axis) for axis in zip(sizes, kernel, stride, dilation, padding, counts, strict=True)]
+
+
+def adaptive_windows(sizes: Sequence[int], counts: Sequence[int]) -> tuple[int, int, set[int]]:
+    """(largest window, most windows over one element, all sizes along an axis) of adaptive pooling to `counts`."""
     largest = most = 1
+    lengths: set[int] = set()
     for size, count in zip(sizes, counts, strict=True):
         spans = [((place * size) // count, -(-((place + 1) * size) // count)) for place in range(count)]
-        largest *= max((end - start for start, end in spans), default=1)
-        hits = [0] * (size + 1)
-        for start, end in spans:
-            for position in range(start, end):
-                hits[position] += 1
-        most *= max(hits)
-    return largest, most
+        own = {end - start for start, end in spans}
+        lengths |= own
+        largest *= max(own, default=1)
+        most *= most_at_once([(start, end, 1) for start, end in spans])
+    return largest, most, lengths
+
+
+def most_at_once(spans: Iterable[tuple[int, int, int]]) -> int:
+    """The largest total weight at one position of spans (from, up to, weight)."""
+    steps: Counter[int] = Counter()
+    for start, end, weight in spans:
+        if start < end:
+            steps[start] += weight
+            steps[end] -= weight
+    return max(itertools.accumulate(steps[position] for position in sorted(steps)), default=0)
 
 
 def padding_hits(sizes: Sequence[int], padding: Sequence[int], *, reflect: bool) -> int:
@@ -62,11 +140,6 @@ def copies(given: int, size: int, scale: float | None) -> int:
     usual = int(scale) if float(scale).is_integer() else math.floor(scale * (1 + given * 1e-6)) + 1
     usual = usual if scale > 1 else 1
     return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
-
-
-def tapped(given: int, size: int, taps: int) -> int:
-    """How many of `given` interpolated places, `taps` for each on an axis, can read one element of `size`."""
-    return min(given, taps * math.ceil(given / max(size, 1)) + 1)
 
 
 def matmul_shape(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...] | None:

@@ -69,20 +69,28 @@ class OutOfMemory(Exception):
     """The operator asks for more memory than the process may have, or than there is."""
 
 
-def trace(operator: Operator, binding: Binding, mutated: int | None, *, real: bool) -> list[Traced]:
+def trace(
+    operator: Operator, binding: Binding, mutated: int | None, *, real: bool, largest: bool = False
+) -> list[Traced]:
     """Every compared tensor with its bits. `mutated`: the argument that is compared instead of the return value.
 
-    Raises NeedsData where fake tensors (`real=False`) cannot answer, Refused where the operator raises, OutOfMemory.
+    `largest`: the whole numbers among the inputs are all as large as they may be, for these may be counts. Raises
+    NeedsData where fake tensors (`real=False`) cannot answer, Refused where the operator raises, OutOfMemory.
     """
     try:
-        return _watch(operator, binding, mutated, "mixed" if real else "none")
+        return _watch(operator, binding, mutated, "largest" if largest else "mixed" if real else "none")
     except Refused:
-        if not real:
+        if not real or largest:
             raise
         for data, chosen in (*_OTHER_DATA, *(("zeros", size) for size in _mask_sizes(binding))):
             with contextlib.suppress(Refused, NeedsData):
                 return _watch(operator, binding, mutated, data, chosen)
         raise
+
+
+def attempt(operator: Operator, binding: Binding, mutated: int | None) -> None:
+    """Make the call on real tensors, with no index beyond the first element. Raises as `trace`."""
+    _watch(operator, binding, mutated, "zeros")
 
 
 def _mask_sizes(binding: Binding) -> list[int]:
@@ -131,7 +139,7 @@ def _first_line(problem: Exception) -> str:
 
 def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, chosen: int | None) -> list[Traced]:
     """`data`: `none` for fake tensors; `mixed`: floats that round, whole numbers 0 and 1; `zeros`, `ones`: only one of
-    these; `positive`: mixed, but no float is negative.
+    these; `positive`: mixed, but no float is negative; `largest`: mixed, but no whole number is less than the others.
 
     Masks let everything pass, so that what they choose is as large as it can be, or `chosen` elements.
     """
@@ -139,11 +147,12 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
     real = data != "none"
     generator = torch.Generator().manual_seed(0) if real else None
     repeats = operator.name.rpartition(".")[2] in _COUNTING
-    counts = (operator.counts or repeats) and data == "mixed"
+    counts = (operator.counts or repeats) and data in ("mixed", "largest")
+    at_most = repeats or data == "largest"
 
     def make(argument: TensorArgument) -> Any:
         whole = _whole_range(argument, data, counts=counts)
-        tensor = _make(argument, generator, (whole[1], whole[1]) if repeats else whole, chosen)
+        tensor = _make(argument, generator, (whole[1], whole[1]) if at_most else whole, chosen)
         if data == "positive" and tensor.is_floating_point():
             tensor = tensor.detach().abs().requires_grad_(argument.requires_grad)
         leaves.append((argument, tensor))
@@ -159,6 +168,7 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
         result = operator.call(*args, **kwargs)
     outputs = _outputs(operator, result, args, kwargs, mutated, binding)
     compared: list[Traced] = [(name, "output", None, tensor, tracer.bits_of(tensor)) for name, tensor in outputs]
+    leaves = [(argument, tracer.current(tensor)) for argument, tensor in leaves]
     compared += _backward(tracer, [tensor for _, tensor in outputs], leaves, real)
     return compared
 

@@ -13,7 +13,7 @@ _PARAMETER = re.compile(
 )
 _KINDS = {
     "Tensor": "tensor",
-    "Either": "other",
+    "Either": "either",
     "int": "int",
     "SymInt": "int",
     "float": "float",
@@ -27,7 +27,10 @@ _REQUIRED = object()
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `kind`: tensor, int, float, scalar, bool, str, dtype or other; `many`: a list of them."""
+    """One parameter; `many`: a list of them.
+
+    `kind`: tensor, either (a tensor or a number), int, float, scalar, bool, str, dtype or other.
+    """
 
     name: str
     kind: str

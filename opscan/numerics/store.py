@@ -1,8 +1,8 @@
-"""Remember classifications between runs, so that a hook does not wait for torch to say what it said before.
+"""Remember traced classifications between runs, so that a hook does not wait for torch to say what it said before.
 
 One SQLite file in the user's cache folder. The key holds the operator and its inputs, and the versions of torch, of
 opscan's own rules and of the kinds table: a change of any of them asks torch again. A cache that cannot be opened is
-none. It is opened when something is first looked up: most runs know all from the paths that ship.
+none. It is opened when something is first looked up: most runs know all from the declared steps.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.cache import cache_folder, is_off
 from opscan.data import data_path
-from opscan.model import Classification, NumericClass, Step, TensorClass
+from opscan.model import Classification, NumericClass, Stage, Step, TensorClass
 
 if TYPE_CHECKING:
     import sqlite3
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class Store:
@@ -138,6 +138,7 @@ def dump(known: Classification) -> list[Any]:
             tensor.products,
             [[step.op, step.phase, step.numeric_class.value, step.extent] for step in tensor.path],
             tensor.reason,
+            [[stage.cause, stage.extent] for stage in tensor.stages],
         ]
         for tensor in known.tensors
     ]
@@ -164,9 +165,10 @@ def _load_tensor(  # noqa: PLR0913
     products: bool,
     path: list[list[Any]],
     reason: str,
+    stages: list[list[Any]],
 ) -> TensorClass:
     steps = tuple(Step(op, phase, NumericClass(numeric), count) for op, phase, numeric, count in path)
     return TensorClass(
         name, role, dtype, tuple(shape), NumericClass(kind), position, once, cause, tuple(depends), extent, products,
-        steps, reason,
+        steps, reason, tuple(Stage(cause, count) for cause, count in stages), traced=True,
     )  # fmt: skip

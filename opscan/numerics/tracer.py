@@ -10,39 +10,25 @@ import os
 
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.model import NumericClass, Step
-from opscan.numerics.bits import CONST, Bits, Level, extend, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, few, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
+from opscan.numerics.outcome import sourced, with_step
+from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
+from opscan.numerics.written_parts import Place, WrittenParts
 
-_UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
-"""Kinds that are no step worth drawing."""
-
-_CLASSES = {
-    Level.CONST: NumericClass.SELECT_ONLY,
-    Level.SELECT: NumericClass.SELECT_ONLY,
-    Level.ROUNDED_ONCE: NumericClass.ARITHMETIC,
-    Level.ARITHMETIC: NumericClass.ARITHMETIC,
-    Level.ACCUMULATED: NumericClass.ACCUMULATED,
-    Level.RANDOM: NumericClass.RANDOM,
-    Level.UNKNOWN: NumericClass.UNKNOWN,
-}
-
-
-def class_of(bits: Bits) -> NumericClass:
-    if bits.uninitialised:
-        return NumericClass.RANDOM
-    if bits.level == Level.ACCUMULATED and set(bits.causes) == {"broadcast"}:
-        return NumericClass.BROADCAST_REDUCED
-    return _CLASSES[bits.level]
+_MOST_OFFSETS = 1 << 16
+"""Up to so many elements of a view are counted one by one."""
 
 
 class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
@@ -53,29 +39,72 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self.phase = "forward"
         self._bits: dict[int, Bits] = {}
         self._facts: dict[int, Facts] = {}
+        self._parts: dict[int, WrittenParts] = {}
         self._leaked: Bits | None = None
         self._steered = False
+        self._calls = 0
         self._alive: list[Any] = []
+        self._hosted: set[int] = set()
+        self._replaced: dict[int, Any] = {}
+        self.seeded: dict[int, Level] = {}
+        """What numbers are of generators that were given a seed, which all runs share; see `generator_key`."""
+        self.prepares = False
+        """What is drawn now is drawn before the comparison: every device is given the same."""
+        self.guards = False
+        """What is read now only decides whether the golden raises, after which nothing is compared."""
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, bits)
+        self._set(tensor, replace(bits, sources=frozenset({(_storage(tensor), 0)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
         """The bits of `tensor`; a tensor that no call has made is a constant."""
-        return self._bits.get(_storage(tensor), CONST)
+        key = _storage(tensor)
+        return self._parts[key].whole if key in self._parts else self._bits.get(key, CONST)
+
+    def _seen(self, tensor: Any) -> tuple[Bits, Facts]:
+        """What is known of `tensor` as an operand: a part of a storage holds other elements than another part."""
+        key = _storage(tensor)
+        bits, facts = self._bits.get(key, CONST), self._facts.get(key, NOTHING)
+        parts = self._parts.get(key)
+        place = _place(tensor) if parts or bits.sources else None
+        if parts and place:
+            bits, own = parts.read(place)
+            facts = NOTHING if own is None else own
+        if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
+            return bits, facts
+        return replace(bits, sources=few((source, hash((key, place, at))) for source, at in bits.sources)), facts
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
         return _storage(tensor) in self._bits
 
+    def is_drawn(self, tensor: Any) -> bool:
+        """Whether the values of `tensor` are drawn, by a seed of which only that it is always the same is known."""
+        key = _storage(tensor)
+        return self._facts.get(key, NOTHING).drawn and self.bits_of(tensor).level == Level.SELECT
+
     def spread_of(self, tensor: Any) -> int:
         """Whether the shape of `tensor` follows from values: see `Facts`."""
         return self._facts.get(_storage(tensor), NOTHING).spread
 
+    def keep(self, value: Any) -> None:
+        """Hold on to a value whose identity is a key."""
+        self._alive.append(value)
+
+    def replace(self, old: Any, new: Any) -> None:
+        """`new` is what the run takes for the input `old` from now on."""
+        self.keep(old)
+        self._replaced[id(old)] = new
+
+    def current(self, tensor: Any) -> Any:
+        """What the run has taken for an input."""
+        return self._replaced.get(id(tensor), tensor)
+
     def _set(self, tensor: Any, bits: Bits) -> None:
         self._alive.append(tensor)  # a freed storage's address would be given to another tensor
         self._bits[_storage(tensor)] = bits
+        self._parts.pop(_storage(tensor), None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -104,8 +133,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 else value
                 for name, value in arguments.items()
             }
-            packet = _packet(func).removeprefix("_foreach_")
-            self._record(func, single, [output], [output] if written else [], packet=packet)
+            self._record(func, single, [output], [output] if written else [])
 
     def _record(
         self,
@@ -113,9 +141,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         arguments: Mapping[str, Any],
         outputs: Sequence[Any],
         written: Sequence[Any],
-        packet: str | None = None,
     ) -> None:
-        packet = packet or _packet(func)
+        packet = rule_name(_packet(func))
         kind = kind_of(packet) or ("view" if _is_view(func) else None)
         call = Call(
             op=f"{func.namespace}.{_packet(func)}.{func._overloadname}",
@@ -126,6 +153,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             backward=self.phase == "backward",
             broadcast=self._sums_broadcast(packet, arguments, outputs),
             steered=self._steered,
+            drawn=self._drawn(arguments),
         )
         results = transfer(call, kind)
         if len(results) < len(outputs):
@@ -133,16 +161,33 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             results = (*results, *(missing for _ in outputs[len(results) :]))
         if self._leaked is not None:
             results = tuple(join((bits, self._leaked)) for bits in results)
-        if packet == "_local_scalar_dense":
+        if packet == "_local_scalar_dense" and not self.guards:
             self._leak(call)
         facts = deduce(call)
+        if self.seeded and self._on_host(arguments):
+            self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._store(output, self._step(call, kind, bits), facts, written)
+                self._calls += 1
+                self._store(output, with_step(call, kind, sourced(call, kind, bits, -self._calls)), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
                 self._set(tensor, join((self.bits_of(tensor), spill)))
+
+    def _drawn(self, arguments: Mapping[str, Any]) -> Level:
+        """What a number is that a call draws. On a device torch's own generator is another than on the host."""
+        if self.prepares:
+            return Level.SELECT
+        key = generator_key(arguments.get("generator"))
+        if key == generator_key(None) and not self._on_host(arguments):
+            return Level.RANDOM
+        return self.seeded.get(key, Level.RANDOM)
+
+    def _on_host(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether no argument of a call comes from an input, which may lie on a device."""
+        tensors = (value for value in _flat(arguments.values()) if value is not None)
+        return all(_storage(tensor) in self._hosted for tensor in tensors)
 
     def _leak(self, call: Call) -> None:
         """A number that was read from a tensor may decide anything that the operator computes after it."""
@@ -157,34 +202,40 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         key = _storage(output)
         in_place = any(output is tensor for tensor in written)
         if key in self._bits and (not in_place or not _covers(output)):
-            bits = join((self._bits[key], bits))
-            facts = facts.merged(self._facts.get(key, NOTHING)) if in_place else self._facts.get(key, NOTHING)
+            self._alive.append(output)
+            if in_place:
+                self._write_part(output, bits, facts)
+            return
         self._set(output, bits)
         self._facts[key] = facts
 
-    def _step(self, call: Call, kind: str | None, bits: Bits) -> Bits:
-        if kind in _UNDRAWN or bits.uninitialised:
-            return bits
-        numeric_class = class_of(bits)
-        reduced = numeric_class in (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-        return extend(bits, Step(call.op, self.phase, numeric_class, bits.addends if reduced else 1))
+    def _write_part(self, part: Any, bits: Bits, facts: Facts) -> None:
+        key, place = _storage(part), _place(part)
+        before = self._facts.get(key, NOTHING)
+        if place is None:
+            self._set(part, join((self._bits[key], bits)))
+        else:
+            self._parts.setdefault(key, WrittenParts(self._bits[key], before)).write(place, bits)
+        self._facts[key] = facts.merged(before)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            key = _storage(value)
             dtype = str(value.dtype).removeprefix("torch.")
-            facts = self._facts.get(key, NOTHING)
+            bits, facts = self._seen(value)
             covers = _covers(value)
             return Operand(
                 tuple(value.shape),
                 dtype,
-                self.bits_of(value),
+                bits,
                 facts.zero,
                 facts.unit,
                 facts.region if covers else None,
                 facts.distinct,
                 facts.spread,
                 facts.pool if covers else None,
+                _repeats(value, facts.repeats),
+                facts.held,
+                facts.drawn,
             )
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
@@ -210,6 +261,11 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         return source in results and target in wanted
 
 
+def generator_key(generator: Any) -> int:
+    """The same for all objects that stand for one generator; None stands for torch's own."""
+    return int((torch.default_generator if generator is None else generator)._cdata)
+
+
 def _trimmed(shape: Iterable[int]) -> tuple[int, ...]:
     sizes = tuple(shape)
     while sizes and sizes[0] == 1:
@@ -224,11 +280,30 @@ def _storage(tensor: Any) -> int:
         return id(tensor)
 
 
+def _place(tensor: Any) -> Place | None:
+    try:
+        return Place(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
+    except (NotImplementedError, RuntimeError):  # sparse layouts have no strides
+        return None
+
+
 def _covers(tensor: Any) -> bool:
     try:
         return bool(tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
     except (NotImplementedError, RuntimeError):
         return False
+
+
+def _repeats(tensor: Any, known: int) -> int:
+    """How often one number occurs in a view of numbers that occur `known` times."""
+    if known != 1 or tensor.is_contiguous():
+        return known
+    offsets = [0]
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        if len(offsets) * size > _MOST_OFFSETS:
+            return 0
+        offsets = [offset + place * stride for offset in offsets for place in range(size)]
+    return max(Counter(offsets).values(), default=0)
 
 
 def _packet(func: Any) -> str:

@@ -13,10 +13,9 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, BinaryIO
 
-from opscan.model import Classification, Plugin, Source
+from opscan.model import Classification
 from opscan.numerics.messages import OUT_OF_MEMORY, Question, read_frame, write_frame
 from opscan.numerics.store import dump
 
@@ -32,7 +31,7 @@ def main() -> None:
 
         if problem:
             raise ImportError(problem)
-        return classify(question.case, question.golden and _parsed(question.golden.source))
+        return classify(question.case, question.golden)
 
     serve(trace, *sys.argv[1:])
 
@@ -71,14 +70,6 @@ def _answer(trace: Callable[[Question], Classification], question: Question) -> 
         text = str(problem).strip() or "no message"
         return "raised", f"{type(problem).__name__}: {text.splitlines()[0][:300]}"
     return ("memory",) if known.reason.endswith(OUT_OF_MEMORY) else ("known", dump(known))
-
-
-@lru_cache(maxsize=16)
-def _parsed(source: Source) -> Plugin | None:
-    from opscan.reading.plugins import read_plugin
-
-    plugin = read_plugin(source)
-    return plugin if isinstance(plugin, Plugin) else None
 
 
 def _load_torch() -> str:

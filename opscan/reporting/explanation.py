@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from opscan.model import Classification, NumericClass, TensorClass, TensorReport
+from opscan.model import Classification, NumericClass, StageReport, TensorClass, TensorReport
 from opscan.reporting import Look
 from opscan.reporting.json_format import dumps, tensor_object
 from opscan.reporting.palette import faint, paint, sign, strong
@@ -82,11 +82,14 @@ def _one_case(tensor: TensorClass) -> TensorReport:
         path=tensor.path,
         evidence="declared",
         reason=tensor.reason,
+        stages=tuple(StageReport(stage.cause, (stage.extent, stage.extent)) for stage in tensor.stages),
+        traced=tensor.traced,
     )
 
 
 def _title(classification: Classification, operator: str, look: Look) -> str:
-    basis = f"  (basis {classification.basis})" if classification.basis != "none" else ""
+    asked = ", traced with PyTorch" if any(tensor.traced for tensor in classification.tensors) else ""
+    basis = f"  (basis {classification.basis}{asked})" if classification.basis != "none" else ""
     return strong(one_word(operator), look.color) + faint(basis, look.color)
 
 

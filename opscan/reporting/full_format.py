@@ -46,6 +46,7 @@ def _file(file: FileFindings, look: Look) -> list[str]:
 def _status_line(report: FileReport, look: Look) -> str:
     about = [one_word(report.operator)] if report.operator else []
     about += [f"basis {report.basis}"] if report.operator else []
+    about += ["traced with PyTorch"] if any(tensor.traced for tensor in report.tensors) else []
     about += ["backward"] if report.backward else []
     about += [one_word(scenario) for scenario in report.scenarios]
     status = paint(report.status, report.status, look.color, bold=True)

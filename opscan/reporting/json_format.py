@@ -70,14 +70,20 @@ def tensor_object(tensor: TensorReport) -> dict[str, Any]:
         "correctly_rounded": tensor.correctly_rounded,
         "cause": tensor.cause,
         "depends_on": list(tensor.depends_on),
-        "extent": {"min": tensor.extent[0], "max": tensor.extent[1]},
+        "extent": _between(tensor.extent),
+        "stages": [{"cause": stage.cause, "extent": _between(stage.extent)} for stage in tensor.stages],
         "cases": shares(tensor.cases),
         "present": tensor.present,
         "effective": dict(tensor.effective),
         "status": tensor.status,
         "path": [step.op for step in tensor.path],
         "evidence": tensor.evidence,
+        "traced": tensor.traced,
     }
+
+
+def _between(extent: tuple[int, int]) -> dict[str, int]:
+    return {"min": extent[0], "max": extent[1]}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

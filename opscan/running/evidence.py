@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opscan.config import Settings
-from opscan.model import Case, Evidence, Fault, Plugin, Spec, Unread
+from opscan.model import Case, Evidence, Fault, Plugin, Spec
 from opscan.reading.case_values import case_from
 from opscan.reading.values import Tree, read_tree
 from opscan.running.apart import run_apart
@@ -147,8 +147,7 @@ def by_run(spec: Spec, catalog: Catalog, settings: Settings) -> Evidence:
     if read.source == "cases" or spec.generate == "default":
         return read
     if links.generator is None:
-        broken = _broken_plugin(spec, catalog)
-        return read if broken is None else replace(read, reason=broken.message, faults=(*read.faults, broken))
+        return read
     ran = run_generator(spec, links.generator, seed=settings.seed, ceiling=CEILING, bounds=bounds)
     if ran.failed or not ran.cases:
         return replace(read, faults=(*read.faults, *ran.faults))
@@ -180,17 +179,3 @@ def _spread(cases: Sequence[Case], most: int) -> list[Case]:
 def _every_nth(cases: Sequence[Case], most: int) -> list[Case]:
     step = max(len(cases) / most, 1) if most else 1
     return [cases[int(place * step)] for place in range(min(most, len(cases)))]
-
-
-def _broken_plugin(spec: Spec, catalog: Catalog) -> Fault | None:
-    """The plugin that would register the generator, if only it were readable."""
-    for file in catalog.files:
-        if isinstance(file, Unread) and file.kind == "plugin" and file.path.parent == spec.source.path.parent:
-            try:
-                text = file.path.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            if spec.generate in text:
-                message = f"{file.path.as_posix()}: {file.reason}"
-                return Fault("plugin-run-failed", message, spec.spans.get(("generate",)))
-    return None

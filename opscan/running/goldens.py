@@ -138,7 +138,7 @@ def _accept_drawn(data: Any) -> None:
         for tensor in value if isinstance(value, (list, tuple)) else (value,):
             if tracer is not None and isinstance(tensor, torch.Tensor):
                 bits = tracer.bits_of(tensor)
-                if bits.level == Level.RANDOM and not bits.causes:
+                if bits.level == Level.RANDOM and not bits.stages:
                     tracer.seed(tensor, Bits())
 
 

@@ -29,7 +29,7 @@ def trace_goldens(
     """
     unanswered: dict[Executor, dict[str, Question]] = {}
     for question in questions:
-        if question.golden is not None and not _is_followed(classifier, question):
+        if isinstance(question.golden, Plugin) and not _is_followed(classifier, question):
             executor = executor_of(question.golden, question.case.api_type)
             unanswered.setdefault(executor, {}).setdefault(fingerprint(question.case), question)
     faults = {}
@@ -37,7 +37,7 @@ def trace_goldens(
         answers, faults[executor] = _trace(list(asked.values()), settings)
         known = dict(zip(asked, answers, strict=False))
         for question in questions:
-            if question.golden is not None and executor_of(question.golden, question.case.api_type) == executor:
+            if isinstance(question.golden, Plugin) and executor_of(question.golden, question.case.api_type) == executor:
                 answer = known.get(fingerprint(question.case))
                 if answer is not None:
                     classifier.take(question, _merged(classifier.classify(question.case, question.golden), answer))
@@ -63,7 +63,7 @@ def _is_followed(classifier: Classifier, question: Question) -> bool:
 def _trace(questions: Sequence[Question], settings: Settings) -> tuple[list[Classification], list[Fault]]:
     """The answers, in the order of the questions, as far as the run came; and what ended it before."""
     plugin = questions[0].golden
-    assert plugin is not None
+    assert isinstance(plugin, Plugin)
     ended = run_apart(
         Tracing(
             plugin=os.path.realpath(plugin.source.path),

@@ -33,9 +33,10 @@ def gather_evidence(
     """The concrete cases that stand for a spec, in order of trust, and where they come from.
 
     A case file with cases is `cases`; a plugin that provides `spec.generate` and can be followed is `generator-static`;
-    a spec whose tensors cannot meet in more than one way is `declared`; all else is `none` with the reason, never a
-    guess. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Modules that the plugin
-    imports may lie in `folders` too. Never raises for bad input.
+    a spec that names no generator, and whose tensors cannot meet in more than one way, is `declared`; all else is
+    `none` with the reason, never a guess: what a generator that is not followed makes of the declared shapes, nobody
+    knows. `draws` cases are drawn by `seed`; the same arguments give the same evidence. Modules that the plugin imports
+    may lie in `folders` too. Never raises for bad input.
     """
     if case_file is not None and case_file.cases:
         cases = case_file.cases if _sets_standards(plugin) else _under_the_spec(spec, case_file.cases)
@@ -65,9 +66,9 @@ def _gather(spec: Spec, plugin: Plugin | None, draw: _Draw) -> Evidence:
     if spec.generate == "default":
         return _declare(spec, draw) or Evidence("none", reason=_unrelated(spec))
     if plugin is None or spec.generate not in plugin.generators:
-        return _without_plugin(spec, draw, f"generator `{spec.generate}` is not in any plugin beside the spec")
+        return Evidence("none", reason=f"generator `{spec.generate}` is not in any plugin beside the spec")
     if plugin.tree is None:
-        return _without_plugin(spec, draw, f"{plugin.source.path.as_posix()} is no readable Python", plugin)
+        return _unfollowed(plugin, f"{plugin.source.path.as_posix()} is no readable Python")
     return _follow_plugin(spec, plugin, draw)
 
 
@@ -79,7 +80,7 @@ def _follow_plugin(spec: Spec, plugin: Plugin, draw: _Draw) -> Evidence:
     followed = follow(plugin, spec, drawn, count_cases(spec), draw.seed, draw.folders)
     if isinstance(followed, Refusal):
         place = f"{plugin.source.path.as_posix()}:{followed.line}" if followed.line else plugin.source.path.as_posix()
-        return _without_plugin(spec, draw, f"{place}: {followed.reason}", plugin)
+        return _unfollowed(plugin, f"{place}: {followed.reason}")
     notes = _assumptions(spec)
     if followed.dropped:
         notes.append(f"{followed.dropped} of {len(drawn)} drawn cases left out: {followed.raised}")
@@ -108,16 +109,8 @@ def _sets_standards(plugin: Plugin | None) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "standard" for node in ast.walk(plugin.tree))
 
 
-def _without_plugin(spec: Spec, draw: _Draw, reason: str, plugin: Plugin | None = None) -> Evidence:
-    """With at most one tensor the declared shapes still hold, though the plugin may change them: not certain."""
-    origin = plugin.source.path if plugin else None
-    faults = (Fault("plugin-unreadable", reason),) if plugin else ()
-    if _tensor_count(spec) > 1:
-        return Evidence("none", reason=reason, origin=origin, faults=faults)
-    declared = _declare(spec, draw)
-    if declared is None:
-        return Evidence("none", reason=reason, origin=origin, faults=faults)
-    return replace(declared, certain=False, complete=False, reason=reason, origin=origin, faults=faults)
+def _unfollowed(plugin: Plugin, reason: str) -> Evidence:
+    return Evidence("none", reason=reason, origin=plugin.source.path, faults=(Fault("plugin-unreadable", reason),))
 
 
 def _declare(spec: Spec, draw: _Draw) -> Evidence | None:

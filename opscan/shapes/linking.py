@@ -28,7 +28,10 @@ _TOP_LEVEL = re.compile(r"^(generate|api_type|aclnn_api_type)[ \t]*:[ \t]*['\"]?
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The files that belong to one spec. The reasons say why a plugin is missing: none has the name, or several do."""
+    """The files that belong to one spec. The reasons say why a plugin is missing: none has the name, or several do.
+
+    `executor_there`: a file registers the executor, though none can be used.
+    """
 
     case_file: CaseFile | None = None
     generator: Plugin | None = None
@@ -37,6 +40,12 @@ class Links:
     node_files: tuple[NodeFile, ...] = ()
     generator_reason: str = ""
     executor_reason: str = ""
+    executor_there: bool = False
+
+    @property
+    def golden(self) -> Plugin | str | None:
+        """Where the golden stands; why it cannot be read, where its plugin is there; None where that is not at hand."""
+        return self.executor or (self.executor_reason if self.executor_there else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +64,17 @@ class Catalog:
         """The spec a case file was generated from, None where no spec of the catalog claims it."""
         return self.spec_of_cases.get(absolute(case_file.source.path))
 
-    def executors(self, case_file: CaseFile) -> dict[str, Plugin]:
-        """The plugins that hold the goldens of a case file, by the executor that its cases name."""
+    def goldens(self, case_file: CaseFile) -> dict[str, Plugin | str]:
+        """Where the goldens of a case file stand, by the executor that its cases name: see `Links.golden`."""
         path, owner = absolute(case_file.source.path), self.owner(case_file)
-        found: dict[str, Plugin] = {}
+        found: dict[str, Plugin | str] = {}
         for name in sorted(_executors_named(case_file) - BUILT_IN_EXECUTORS):
             if owner is not None and owner.api_type == name:
-                plugin = self.links(owner).executor
+                golden = self.links(owner).golden
             else:
-                named = [f for f in self.files if isinstance(f, Plugin) and name in f.executors]
-                plugin, _ = _choose(f"executor `{name}`", named, path, ())
-            if plugin is not None:
-                found[name] = plugin
+                golden = _choose("executor", name, _programs(self.files), path, ()).golden
+            if golden is not None:
+                found[name] = golden
         return found
 
 
@@ -74,7 +82,7 @@ def link(files: Sequence[Spec | CaseFile | Plugin | NodeFile | RunScript | Unrea
     """Relates the files to each other by their paths and registered names; nothing is read."""
     case_files = {absolute(f.source.path): f for f in files if isinstance(f, CaseFile)}
     node_files = {absolute(f.source.path): f for f in files if isinstance(f, NodeFile)}
-    plugins = [f for f in files if isinstance(f, Plugin)]
+    programs = _programs(files)
     known = frozenset(absolute(f.path if isinstance(f, Unread) else f.source.path) for f in files)
     run_commands = _Commands((f for f in files if isinstance(f, RunScript)), known)
     by_spec: dict[Path, Links] = {}
@@ -83,18 +91,13 @@ def link(files: Sequence[Spec | CaseFile | Plugin | NodeFile | RunScript | Unrea
         path = absolute(spec.source.path)
         commands = run_commands.of(path)
         case_file = next((case_files[p] for p in case_paths(path) if p in case_files), None)
-        generators = [p for p in plugins if spec.generate in p.generators and spec.generate != "default"]
-        generator, generator_reason = _choose(f"generator `{spec.generate}`", generators, path, commands)
-        executors = [p for p in plugins if spec.api_type in p.executors and spec.api_type not in BUILT_IN_EXECUTORS]
-        executor, executor_reason = _choose(f"executor `{spec.api_type}`", executors, path, commands)
-        if spec.generate == "default":
-            generator_reason = ""
-        if spec.api_type in BUILT_IN_EXECUTORS:
-            executor_reason = ""
+        generator = _choose("generator", spec.generate, programs, path, commands)
+        executor = _choose("executor", spec.api_type, programs, path, commands)
         nodes = {id(n): n for s, c in commands for name in c.node_files if (n := _node_file(s, name, node_files))}
         by_spec[path] = Links(
-            case_file, generator, executor, commands, tuple(nodes.values()), generator_reason, executor_reason
-        )
+            case_file, generator.plugin, executor.plugin, commands, tuple(nodes.values()),
+            generator.reason, executor.reason, executor.there,
+        )  # fmt: skip
         if case_file is not None:
             owners[absolute(case_file.source.path)] = spec
     return Catalog(tuple(files), by_spec, owners)
@@ -149,14 +152,16 @@ def _programs_beside(path: Path) -> list[Path]:
 
 
 def executor_companions(case_file: CaseFile) -> list[Path]:
-    """The Python files of a case file's folder that mention an executor its cases name, sorted."""
+    """The Python files beside a case file, and beside the spec it was generated from, that mention an executor its
+    cases name, sorted."""
     names = _executors_named(case_file) - BUILT_IN_EXECUTORS
     if not names:
         return []
-    try:
-        siblings = sorted(p for p in absolute(case_file.source.path).parent.glob("*.py") if p.is_file())
-    except OSError:
-        return []
+    path = absolute(case_file.source.path)
+    folders = [path.parent]
+    if path.parts[-4:-3] == ("result",) and path.parent.name == "json":
+        folders.append(path.parents[3])
+    siblings = [p for folder in folders for p in _programs_beside(folder / path.name) if p.suffix == ".py"]
     return [p for p in siblings if _mentions(_read(p), names)]
 
 
@@ -179,20 +184,59 @@ def _read(path: Path) -> str:
         return ""
 
 
+def _programs(files: Iterable[object]) -> list[Plugin | Unread]:
+    """The plugins, and what was meant as one."""
+    return [f for f in files if isinstance(f, Plugin) or (isinstance(f, Unread) and f.kind == "plugin")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The plugin for a registered name, or why there is none. `there`: at least one file registers it."""
+
+    plugin: Plugin | None = None
+    reason: str = ""
+    there: bool = False
+
+    @property
+    def golden(self) -> Plugin | str | None:
+        return self.plugin or (self.reason if self.there else None)
+
+
 def _choose(
-    what: str, named: list[Plugin], spec_path: Path, commands: Iterable[tuple[RunScript, Command]]
-) -> tuple[Plugin | None, str]:
+    role: str,
+    name: str,
+    programs: Sequence[Plugin | Unread],
+    spec_path: Path,
+    commands: Sequence[tuple[RunScript, Command]],
+) -> _Chosen:
     """The plugin for a registered name: of the spec's folder, of its run scripts, or the only one anywhere."""
-    if not named:
-        return None, f"{what} is not in any plugin beside the spec"
+    if name in (BUILT_IN_EXECUTORS if role == "executor" else ("default",)):
+        return _Chosen()
+    named = [p for p in programs if isinstance(p, Plugin) and name in getattr(p, f"{role}s")]
     local = [p for p in named if absolute(p.source.path).parent == spec_path.parent]
     scripted = [p for p in named if any(_loads(s, c, absolute(p.source.path)) for s, c in commands)]
     both = [p for p in local if p in scripted]
     for group in (local if len(local) == 1 else both, scripted if not local else [], named if not local else []):
         if len(group) == 1:
-            return group[0], ""
-    listed = ", ".join(sorted(p.source.path.as_posix() for p in (local or named)[:3]))
-    return None, f"{what} is registered by {len(local or named)} plugins: {listed}"
+            return _Chosen(group[0], there=True)
+    if named:
+        listed = ", ".join(sorted(p.source.path.as_posix() for p in (local or named)[:3]))
+        reason = f"{role} `{name}` is registered by {len(local or named)} plugins: {listed}"
+        return _Chosen(reason=reason, there=True)
+    missing = f"{role} `{name}` is not in any plugin beside the spec"
+    for file in programs:
+        if isinstance(file, Unread) and _may_register(file, name, spec_path, commands):
+            line = next((fault.span.line for fault in file.faults if fault.span), 1)
+            message = file.faults[0].message if file.faults else file.reason
+            return _Chosen(reason=f"{missing}: {file.path.as_posix()}:{line}: {message}", there=True)
+    return _Chosen(reason=missing)
+
+
+def _may_register(file: Unread, name: str, spec_path: Path, commands: Iterable[tuple[RunScript, Command]]) -> bool:
+    """Whether a plugin that cannot be read is meant for the spec, and speaks of the name."""
+    path = absolute(file.path)
+    near = path.parent == spec_path.parent or any(_loads(script, command, path) for script, command in commands)
+    return near and _mentions(_read(path), (name,))
 
 
 def _loads(script: RunScript, command: Command, plugin_path: Path) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from opscan.audit import Audited
 from opscan.editing.plugins import sets_standard
 from opscan.judging.assignments import compares_values
 from opscan.judging.safety import inputs_of
-from opscan.model import FileReport, NumericClass, Plugin, Spec, TensorReport, Unread
+from opscan.model import FileReport, NumericClass, Plugin, Spec, TensorReport
 from opscan.shapes import Links
 
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
@@ -33,12 +32,12 @@ class Candidate:
     def shown(self) -> str:
         return self.report.path
 
-    def generator(self, audited: Audited) -> Plugin:
+    def generator(self) -> Plugin:
         """The plugin with the spec's generator. Raises NotSplit."""
         if self.spec.generate == "default":
             raise NotSplit("no generator plugin sets its shapes, so none can choose; make a twin (--split)")
         if self.links.generator is None:
-            raise NotSplit("; ".join([self.links.generator_reason, *_broken_plugins(self.spec, audited)]))
+            raise NotSplit(self.links.generator_reason)
         return self.links.generator
 
 
@@ -53,7 +52,7 @@ def candidates(audited: Audited) -> Iterator[Candidate | tuple[str, str]]:
         if report.status in ("unknown", "invalid"):
             if sum(given.kind.startswith("tensor") for given in inputs_of(spec)) < 2:
                 continue
-            yield report.path, "; ".join([report.reason, *_broken_plugins(spec, audited)])
+            yield report.path, report.reason
             continue
         reduced = tuple(tensor for tensor in report.tensors if _is_broadcast(tensor))
         if not reduced or not any(_copies(tensor) for tensor in report.tensors) or _chooses(spec, report, links):
@@ -74,18 +73,3 @@ def _chooses(spec: Spec, report: FileReport, links: Links) -> bool:
     """Whether the generator chooses the standard of each case already, and well."""
     plugin = links.generator
     return report.status == "ok" and plugin is not None and sets_standard(plugin.tree, spec.generate)
-
-
-def _broken_plugins(spec: Spec, audited: Audited) -> Iterator[str]:
-    """Plugins of the spec's folder that cannot be read and mention its generator."""
-    folder = Path(spec.source.path).resolve().parent
-    if spec.generate == "default":
-        return
-    for file in audited.catalog.files:
-        if isinstance(file, Unread) and file.kind == "plugin" and file.path.resolve().parent == folder:
-            try:
-                text = file.path.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            if spec.generate in text:
-                yield f"{file.path.name}: {file.reason}"

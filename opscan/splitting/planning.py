@@ -90,7 +90,7 @@ class _Splitting:
 
     def _plugin_extended(self, candidate: Candidate) -> tuple[str, Plugin, Plugin, bool]:
         """The generator of the twin, the plugin as it was read and as it will be, and whether it has that already."""
-        spec, plugin = candidate.spec, candidate.generator(self._audited)
+        spec, plugin = candidate.spec, candidate.generator()
         if sets_standard(plugin.tree, spec.generate):
             raise NotSplit(f"generator `{spec.generate}` sets the standard of each case itself; mend it there")
         self._require_tolerance(candidate)
@@ -149,7 +149,7 @@ class _Splitting:
     def in_plugin(self, candidate: Candidate) -> None:
         """Plan the choice of a standard per case. Raises NotSplit."""
         spec = candidate.spec
-        plugin = candidate.generator(self._audited)
+        plugin = candidate.generator()
         if sets_standard(plugin.tree, spec.generate):
             raise NotSplit(f"generator `{spec.generate}` sets the standard of each case already; mend it there")
         if candidate.links.case_file is not None:

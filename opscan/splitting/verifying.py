@@ -82,7 +82,7 @@ class Verifier:
         if not evidence.cases or not evidence.certain:
             hint = "" if self._settings.run_generators else " (--run-generators runs it)"
             raise NotSplit(f"the shapes that its generator makes are not certain: {evidence.reason}{hint}")
-        questions = [Question(case, links.executor) for case in evidence.cases]
+        questions = [Question(case, links.golden) for case in evidence.cases]
         judge = replace(self._judge, scenario=judged_as(scenarios(spec, catalog)))
         verdicts = []
         for case, known in zip(evidence.cases, self._classifier.classify_many(questions), strict=True):

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from opscan.model import Case
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
 from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.validating.devices import Device
@@ -40,12 +40,9 @@ def calls_of(case: Case) -> list[Call]:
     if isinstance(operator, str):
         raise Refused(operator)
     try:
-        binding = bind(case, operator.parameters)
+        bindings = readings(case, operator.parameters, basis_of(case))
     except Unbindable as problem:
         raise Refused(str(problem)) from None
-    bindings = [binding]
-    if basis_of(case) != "golden":
-        bindings += arrangements(case.name or "", operator.parameters, binding)
     return [Call(operator, each, case.outputs) for each in bindings]
 
 

@@ -123,11 +123,50 @@ def test_without_the_executor_the_spec_is_unknown(tmp_path: Path) -> None:
     assert "executor `golden_bias` is not in any plugin beside the spec" in report.reason
 
 
-def test_a_name_that_means_an_operator_stands_in_for_code_that_is_not_followed(tmp_path: Path) -> None:
-    files = {"bias_backward.yaml": SPEC.replace("NAME", "torch.add"), "gen.py": GENERATOR, "executor_bias.py": LOST}
-    (report,) = audit(tmp_path, files, "bias_backward.yaml")
+SECOND = FOLLOWED.replace("class Bias", "class Other")
+
+
+@pytest.mark.parametrize(
+    ("executors", "place"),
+    [
+        ({"executor_bias.py": LOST}, "executor_bias.py:9: `.numpy` of a tensor cannot be followed"),
+        ({"executor_bias.py": FOLLOWED + "        return (1\n"}, "executor_bias.py:10: Python cannot parse the file"),
+        ({"one.py": FOLLOWED, "two.py": SECOND}, "executor `golden_bias` is registered by 2 plugins"),
+    ],
+)
+@pytest.mark.parametrize("name", ["torch.add", "aclnnAdd", "mystery_operator"])
+def test_no_name_stands_in_for_an_executor_that_is_there(
+    executors: dict[str, str], place: str, name: str, tmp_path: Path
+) -> None:
+    files = {"bias_backward.yaml": SPEC.replace("NAME", name), "gen.py": GENERATOR, **executors}
+    cases = {"atk_bias.json": json.dumps([case(0, name=name)])}
+    for report in audit(tmp_path, {**files, **cases}, "bias_backward.yaml", "atk_bias.json"):
+        assert (report.status, report.basis, report.tensors) == ("unknown", "none", ())
+        assert place in report.reason
+
+
+def test_the_name_decides_where_no_executor_is_at_hand(tmp_path: Path) -> None:
+    (report,) = audit(tmp_path, {"add.yaml": SPEC.replace("NAME", "torch.add"), "gen.py": GENERATOR}, "add.yaml")
     assert report.basis == "name"
     assert {tensor.name for tensor in report.tensors} >= {"output:0"}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "reason"),
+    [
+        ({}, "generator `gen_bias` is not in any plugin"),
+        ({"gen.py": GENERATOR.replace("x, bias =", "x, bias ==")}, "gen.py:7: "),
+        ({"gen.py": GENERATOR.replace("[x.shape[-1]]", "json.load(open('t.json'))")}, "gen.py:8: "),
+        ({"gen.py": GENERATOR.replace("[x.shape[-1]]", "[x.shape[-1]")}, "gen.py:8: Python cannot parse the file"),
+    ],
+)
+@pytest.mark.parametrize("name", ["torch.add", "torch.less"])
+def test_without_the_generator_nothing_is_said(plugins: dict[str, str], reason: str, name: str, tmp_path: Path) -> None:
+    """Even `less`, whose class no shape changes: a generator may change dtypes and attributes as well."""
+    spec = SPEC.replace("NAME", name).replace("api_type: golden_bias", "api_type: function")
+    (report,) = audit(tmp_path, {"spec.yaml": spec, **plugins}, "spec.yaml")
+    assert (report.status, report.tensors) == ("unknown", ())
+    assert reason in report.reason
 
 
 def case(number: int, **more: Any) -> dict[str, Any]:

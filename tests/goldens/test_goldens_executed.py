@@ -100,7 +100,7 @@ def test_followed_equals_executed(title: str, registered: dict[str, type]) -> No
     torch.manual_seed(7)
     args, kwargs = inputs_of(entry)
     case = types.SimpleNamespace(
-        name=entry.get("name"), outputs=entry.get("outputs"), id=0, tensor_input=None, backward=False
+        name=entry.get("name"), outputs=entry.get("outputs"), id=0, tensor_input=None, backward=False, inputs=()
     )
     task = types.SimpleNamespace(case_config=case)
     data = types.SimpleNamespace(args=copy.deepcopy(args), kwargs=copy.deepcopy(kwargs))

@@ -11,8 +11,8 @@ pytest.importorskip("torch", reason="formulas are followed with PyTorch")
 from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.goldens import formula
 from opscan.numerics.operators import NotFollowed
+from opscan.numerics.outcome import class_of
 from opscan.numerics.running import NeedsData, Refused, trace
-from opscan.numerics.tracer import class_of
 
 
 def argument(label: str, shape: tuple[int, ...], dtype: str = "float32", grad: bool = True) -> TensorArgument:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opscan.judging.orders import chain, lanes, nodes_of, tiles, torch_cpu, tree, worst
+from opscan.judging.orders import cascade, chain, lanes, nodes_of, tiles, tree, worst
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def cells() -> list[Any]:
-    pytest.importorskip("torch")
     pytest.importorskip("scipy")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
@@ -41,7 +40,7 @@ def test_the_worst_order_bounds_the_others(cells: list[Any]) -> None:
 
 @pytest.mark.parametrize("extent", [64, 100, 4096, 5000, 65536, 10**6])
 def test_the_worst_order_is_the_worst(extent: int) -> None:
-    legitimate = [tree(extent), tree(extent, 3), torch_cpu(extent), tiles(extent, 128), tiles(extent, 128, by="tree")]
+    legitimate = [tree(extent), tree(extent, 3), cascade(extent), tiles(extent, 128), tiles(extent, 128, by="tree")]
     legitimate += [lanes(extent, count) for count in (16, 64, 256) if extent / count <= 8192]
     legitimate += [chain(extent)] if extent <= 4096 else []
     bound = max((nodes_of(fans, extent) for fans in worst(extent)), key=lambda nodes: nodes.spread)

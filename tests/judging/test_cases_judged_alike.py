@@ -17,7 +17,7 @@ from opscan.judging.casefiles import JudgedCases, judge_case_file
 from opscan.judging.likeness import EXACTLY, scale
 from opscan.judging.specs import judge_spec
 from opscan.model import Case, CaseFile, Classification, Evidence, Source, Spec
-from opscan.numerics.foretelling import foretell, plan_of, shapes_of
+from opscan.numerics.declared.answering import declare, plan_of, shapes_of
 from opscan.reading import read_file
 from opscan.reading.case_table import CaseTable
 from opscan.reading.cases import read_cases
@@ -78,7 +78,7 @@ def drawn(count: int, seed: int, operators: Sequence[str] = OPERATORS) -> CaseFi
 
 
 def told(cases: Sequence[Case]) -> list[Classification]:
-    return [foretell(case) or Classification((), "none", "takes a trace") for case in cases]
+    return [declare(case) or Classification((), "none", "takes a trace") for case in cases]
 
 
 def described(judged: JudgedCases) -> tuple[Any, ...]:
@@ -133,9 +133,9 @@ def test_plans_say_what_is_said_of_each_case() -> None:
         shapes = shapes_of(case)
         if plan is None or any(0 in shape for shape in shapes if shape):
             continue
-        outlined = plan.outline(shapes)
-        assert (None if outlined is None else plan.told(outlined[0], outlined[2])) == foretell(case)
-        planned += outlined is not None
+        known = declare(case)
+        assert plan.classify(shapes) == (known if known is not None and known.tensors else None)
+        planned += known is not None
     assert planned > 100
 
 

@@ -23,6 +23,7 @@ from opscan.model import (
     Source,
     Spec,
     SpecInput,
+    Step,
     TensorClass,
 )
 
@@ -160,7 +161,8 @@ def test_a_memory_spec_compares_nothing() -> None:
 
 def test_where_no_standard_is_adequate_it_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.JUDGE", replace(JUDGE, standard="named"))
-    result = judged("equal", [tensor(SUM, extent=1 << 40)])
+    path = (Step("aten.sum.default", "forward", SUM, 1 << 40),)
+    result = judged("equal", [tensor(SUM, extent=1 << 40, path=path)])
     assert result.findings[0].fix == "manual"
     assert "reduce at most 131072 addends or use a one-signed range" in result.findings[0].message
 

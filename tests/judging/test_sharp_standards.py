@@ -226,7 +226,6 @@ def test_a_constant_upstream_gradient_makes_sums_exact() -> None:
 
 def test_the_bank_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small run of benchmarks/power.py: derived thresholds catch most and fail no correct kernel."""
-    pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import power
 

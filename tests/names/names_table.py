@@ -83,6 +83,6 @@ def _same_shape(entry: Entry) -> list[str]:
         if not parameter.required:
             continue
         dtype = (entry.cast or {}).get(parameter.name, "fp32")
-        value = f"{dtype}[4,6]" if parameter.kind == "tensor" else _PLAIN[parameter.kind]
+        value = f"{dtype}[4,6]" if parameter.kind in ("tensor", "either") else _PLAIN[parameter.kind]
         inputs.append(f"{parameter.name}={f'[{value},{value}]' if parameter.many else value}")
     return inputs

@@ -31,13 +31,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
-from numerics_cases import Inexpressible, case_for, range_of
 from numerics_claims import claims_of
-from numerics_runs import Subject, of_sample, run
 from sweep import limit
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_unflatten
 
+from opscan.checking.calls import Inexpressible, call_of, case_of, range_of
+from opscan.checking.runs import Subject, of_sample, run
 from opscan.model import Case, Classification, NumericClass
 from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.classify import _trace, classify
@@ -115,12 +115,13 @@ def as_audited(what: Subject, wanted: set[str]) -> str:
 
 def as_a_case(what: Subject, wanted: set[str]) -> str:
     """The same for a case that holds the call; a sample that no case can express counts as none."""
+    args, kwargs = tree_unflatten(list(what.leaves), what.structure)
     outputs = {name for name in wanted if name.startswith("output")}
     gradients = len(wanted) - len(outputs)
     faults = []
     for name in names_of(what.name):
         try:
-            known = classify(case_for(name, what))
+            known = classify(case_of(call_of(name, args, kwargs)))
         except Inexpressible:
             return ""
         found = sum(tensor.role == "gradient" for tensor in known.tensors)

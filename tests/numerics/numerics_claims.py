@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from numerics_runs import Subject, run
-from numerics_truth import Truth
 
+from opscan.checking.runs import Subject, run
+from opscan.checking.truths import Truth
 from opscan.model import NumericClass
 from opscan.numerics.bits import Bits, Level
-from opscan.numerics.tracer import Tracer, class_of
+from opscan.numerics.outcome import class_of
+from opscan.numerics.tracer import Tracer
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def claims_of(what: Subject) -> dict[str, Claim]:
 
 def _claim(bits: Bits) -> Claim:
     path = tuple(step.op for step in bits.path)
-    return Claim(class_of(bits), bits.level == Level.ROUNDED_ONCE, bits.depends, bits.addends, path)
+    return Claim(class_of(bits), bits.level == Level.ROUNDED_ONCE, bits.depends, bits.extent, path)
 
 
 def contradiction(claim: Claim, truth: Truth) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import torch
 import torch.nn.functional as F
-from numerics_runs import Subject, full_mantissa, subject
+
+from opscan.checking.runs import Subject, full_mantissa, subject
 
 
 class Draw:

@@ -72,6 +72,9 @@ def disagreement(expected: str, found: TensorClass) -> str:
         problems.append(f"cause {found.cause}, expected {wanted['cause']}")
     if "extent" in wanted and found.extent != int(wanted["extent"]):
         problems.append(f"extent {found.extent}, expected {wanted['extent']}")
+    stages = ",".join(f"{stage.cause}:{stage.extent}" for stage in found.stages)
+    if stages != wanted.get("stages", stages):
+        problems.append(f"stages {stages}, expected {wanted['stages']}")
     depends = set(wanted.get("depends", "").split(",")) - {""}
     if not depends <= set(found.depends_on) or ("values" in found.depends_on) != ("values" in depends):
         problems.append(f"depends on {found.depends_on}, expected {depends}")

@@ -1,4 +1,4 @@
-"""Subjects from PyTorch's operator database, and the contradictions that have been explained."""
+"""Subjects from PyTorch's operator database."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
-import yaml
-from numerics_runs import Subject, of_sample
 
-EXPLAINED: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("explained.yaml").read_text("utf-8"))
-"""What the oracle says -> operator -> why the class is right all the same."""
+from opscan.checking.runs import Subject, of_sample
 
 
 def of_database(

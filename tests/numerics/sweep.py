@@ -26,8 +26,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import torch
 from numerics_claims import claims_of, contradiction
 from numerics_held_out import held_out
-from numerics_samples import EXPLAINED, of_database
-from numerics_truth import observe
+from numerics_samples import of_database
+
+from opscan.checking.comparing import is_explained
+from opscan.checking.truths import observe
 
 ROWS = ("select", "select+values", "once", "arithmetic", "accumulated", "random", "unknown")
 COLUMNS = ("exact", "once", "rounds", "order", "random", "unseen")
@@ -93,7 +95,7 @@ def _row(what: Any, dtype: str, name: str, claim: Any, truth: Any) -> dict[str, 
         "truth": truth.column if truth.floating or truth.column != "unseen" else "exact", "numel": truth.numel,
         "extent": claim.extent, "depends": sorted(claim.depends), "contradiction": found, "path": list(claim.path),
         "fan": truth.fan, "moved": truth.moved, "blind": truth.blind,
-        "explained": bool(found) and what.name in EXPLAINED.get(found, ()),
+        "explained": bool(found) and is_explained(found, what.name),
     }  # fmt: skip
 
 

@@ -11,10 +11,10 @@ pytest.importorskip("expecttest", reason="PyTorch's operator database needs expe
 
 from numerics_claims import Claim, claims_of, contradiction  # noqa: E402
 from numerics_held_out import held_out  # noqa: E402
-from numerics_runs import Subject  # noqa: E402
 from numerics_samples import of_database  # noqa: E402
-from numerics_truth import Truth, observe  # noqa: E402
 
+from opscan.checking.runs import Subject  # noqa: E402
+from opscan.checking.truths import Truth, observe  # noqa: E402
 from opscan.numerics import kinds  # noqa: E402
 
 PLANTED = yaml.safe_load(Path(__file__).with_name("planted.yaml").read_text("utf-8"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from shapes_builders import Section, make_plugin, make_spec, read_sections, tensor
 
+from opscan.model import SpecInput
 from opscan.shapes import gather_evidence
 
 SECTIONS = read_sections("refused_plugins.txt")
@@ -37,13 +38,14 @@ def test_the_line_is_the_one_of_the_construct(title: str) -> None:
     assert any(word in text for word in ("os.system", "with ", "__class__"))
 
 
-def test_one_tensor_is_still_declared_but_not_certain() -> None:
+@pytest.mark.parametrize("inputs", [(), (tensor("x"),), (tensor("x", ranks=(1,), axes=(1,)),)])
+def test_declared_shapes_are_not_believed_where_a_generator_is_named(inputs: tuple[SpecInput, ...]) -> None:
+    """Not even where the tensors are too few, or too small, to meet in two ways: the generator may say otherwise."""
     section = next(s for s in SECTIONS if s.title == "with statement")
-    spec = make_spec(tensor("x"), generate="g")
-    evidence = gather_evidence(spec, case_file=None, plugin=make_plugin(section.source))
-    assert (evidence.source, evidence.certain, evidence.complete) == ("declared", False, False)
-    assert "`with`" in evidence.reason
-    assert len(evidence.faults) == 1
+    for plugin in (None, make_plugin(section.source)):
+        evidence = gather_evidence(make_spec(*inputs, generate="g"), case_file=None, plugin=plugin)
+        assert (evidence.source, evidence.cases) == ("none", ())
+        assert ("`with`" if plugin else "generator `g` is not in any plugin") in evidence.reason
 
 
 def test_a_name_that_no_plugin_registers() -> None:

@@ -39,18 +39,18 @@ def sampled_questions(count: int) -> list[Question]:
     asked = []
     for file in files:
         if isinstance(file, CaseFile):
-            executors = catalog.executors(file)
+            executors = catalog.goldens(file)
             asked += [Question(case, executors.get(case.api_type)) for case in file.cases[:12]]
         elif isinstance(file, Spec):
             links = catalog.links(file)
             evidence = gather_evidence(file, case_file=links.case_file, plugin=links.generator, draws=8, seed=1)
-            asked += [Question(case, links.executor) for case in evidence.cases[:12]]
+            asked += [Question(case, links.golden) for case in evidence.cases[:12]]
     step = max(len(asked) // count, 1)
     return asked[::step][:count]
 
 
 def test_answers_of_two_processes_equal_those_made_here(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPSCAN_PATHS", "off")
+    monkeypatch.setenv("OPSCAN_STEPS", "off")
     questions = sampled_questions(200)
     assert len(questions) == 200
     here = Classifier().classify_many(questions)

@@ -11,14 +11,14 @@ from typing import Any
 from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, arrangements, bind, with_drawn_numbers
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
 from opscan.numerics.declared.engine import gradients, leaf
-from opscan.numerics.declared.entries import compile_formula
+from opscan.numerics.declared.entries import MalformedEntry, Place, compile_formula
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.described import bind_described
 from opscan.numerics.facts import Facts
-from opscan.numerics.names import Entry, MalformedEntry, basis_of, described, is_npu_name
+from opscan.numerics.names import Entry, basis_of, described, is_npu_name, load
 from opscan.numerics.outcome import describe
 
 Sizes = tuple[int, ...]
@@ -64,7 +64,7 @@ def subject_of(case: Case) -> Subject | Classification | None:
 
 
 def _by_entry(case: Case, entry: Entry) -> Subject | Classification | None:
-    known = _described_operator(entry)
+    known = _described_operator(entry.place)
     if known is None:
         return None
     try:
@@ -74,7 +74,8 @@ def _by_entry(case: Case, entry: Entry) -> Subject | Classification | None:
 
 
 @lru_cache(maxsize=1024)
-def _described_operator(entry: Entry) -> DeclaredOperator | None:
+def _described_operator(place: Place) -> DeclaredOperator | None:
+    entry = load(place)
     names = tuple(parameter.name for parameter in entry.parameters)
     if entry.aten is not None:
         return operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
@@ -91,12 +92,7 @@ def _described_operator(entry: Entry) -> DeclaredOperator | None:
 
 def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | None:
     try:
-        attempts = [bind(case, known.parameters)]
-        if basis == "golden":
-            drawn = with_drawn_numbers(case)
-            attempts += [] if drawn == case else [bind(drawn, known.parameters)]
-        else:
-            attempts += arrangements(case.name or "", known.parameters, attempts[0])
+        attempts = readings(case, known.parameters, basis)
     except Unbindable:
         return None
     return Subject(known, tuple(attempts), basis)

@@ -39,11 +39,11 @@ def bind(name: str, parameters: Sequence[Parameter], args: Sequence[Any], kwargs
 
 
 def _collected(name: str, positional: Sequence[Parameter], args: Sequence[Any]) -> Sequence[Any]:
-    """`x.permute(0, 2, 1)`, `einsum("i,j", x, y)`: what a list parameter takes as several arguments."""
+    """`x.permute(0, 2, 1)`, `block_diag(x, y)`: what a list parameter takes as several arguments."""
     last = len(positional) - 1
     first = next((place for place, parameter in enumerate(positional) if parameter.many), last)
-    member = Tensor if first >= 0 and positional[first].kind == "tensor" else int
-    if first < 0 or not positional[first].many or any(type(value) is not member for value in args[first:]):
+    wanted: type = Tensor if first >= 0 and positional[first].kind == "tensor" else int
+    if first < 0 or not positional[first].many or any(type(value) is not wanted for value in args[first:]):
         raise Refused(f"{name}() takes {len(positional)} arguments, not {len(args)}")
     return [*args[:first], list(args[first:])]
 

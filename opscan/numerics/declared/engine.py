@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, unknown
-from opscan.numerics.call import Call
+from opscan.numerics.bits import PLAIN, Bits, Level, few, unknown
+from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
-from opscan.numerics.outcome import with_step
+from opscan.numerics.outcome import sourced, with_step
+from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
 
 _NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfold_copy"})
 """Packets of kind `view` whose result has memory of its own."""
-_TAKES: Mapping[str, Callable[[int], bool]] = {
-    "whole": lambda found: found <= 1,
-    "integers": lambda found: found == 1,
-    "rounding": lambda found: found >= 2,
-    "floating": lambda found: found == 2,
-    "ordered": lambda found: found <= 2,
-    "numbers": lambda found: found >= 1,
-    "mask": lambda found: found == 0,
-    "ordered-numbers": lambda found: found in (1, 2),
-}
+_SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
+"""Views that leave the elements in their order."""
+_TAKES: Mapping[str, tuple[int, ...]] = {
+    "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
+    "rounding": (2, 3), "ordered": (0, 1, 2), "ordered-numbers": (1, 2), "numbers": (1, 2, 3),
+}  # fmt: skip
 """What `takes` says of the common dtype of the tensors of a call.
 
-Alternatives are separated by commas, dtypes may be among them; behind `alike` all tensors must have one dtype.
+Alternatives are separated by commas, dtypes may be among them. Behind `alike ` all tensors must have one dtype; `-wide`
+at the end of a word: no fp16 and no bf16.
 """
+_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _evaluated(expression: Expression, values: Mapping[str, Any]) -> Any:
 def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     """One ATen call: the shapes of its results, their bits, and what a gradient needs to know."""
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
-    common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "other")))
+    common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
@@ -95,7 +95,7 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     outputs = [None if shape is None else Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     _judge(entry, arguments, outputs, tensors)
     _remember(entry, arguments, outputs)
-    return tuple(outputs) if many else outputs[0]
+    return Results(outputs) if many else outputs[0]
 
 
 def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> None:
@@ -113,7 +113,13 @@ def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> No
 
 
 def _taken(words: str, dtype: str) -> bool:
-    return any(_TAKES[word](category(dtype)) if word in _TAKES else word == dtype for word in words.split(", "))
+    """Whether one of the words, separated by commas, holds for a dtype."""
+    for word in words.split(", "):
+        kinds = _TAKES.get(word.removesuffix("-wide"))
+        narrow = word.endswith("-wide") and dtype in _HALF
+        if dtype == word or (kinds is not None and category(dtype) in kinds and not narrow):
+            return True
+    return False
 
 
 def _shapes(
@@ -155,7 +161,7 @@ def _judge(
     source = entry.source.split(" ")[0]
     made = Call(
         op=f"aten.{source}" if "." in source else f"aten.{packet}.default",
-        packet=packet,
+        packet=rule_name(packet),
         overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
         outputs=tuple(None if output is None else output.operand for output in outputs),
@@ -170,8 +176,20 @@ def _judge(
     for output, bits in zip(outputs, results, strict=False):
         if output is None:
             continue
-        output.bits = with_step(made, kind, bits)
+        _State.numbers += 1
+        moved = looks and packet not in _SAME_PLACES
+        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
+        output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
+
+
+def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
+    """What stands at a place of a view is another element than at that place of its source; the same in equal views."""
+    if bits.level == Level.CONST or not bits.sources:
+        return bits
+    attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
+    moved = (made.packet, *attributes, view.shape)
+    return replace(bits, sources=few((tensor, hash((place, moved))) for tensor, place in bits.sources))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
@@ -179,7 +197,7 @@ def _seen_through(source: Tensor, view: Tensor) -> Facts:
     held = source.facts
     if source.numel() == view.numel():
         return held
-    return Facts(held.zero, held.unit, None, held.distinct, held.spread)
+    return replace(held, region=None, pool=None, repeats=0)
 
 
 def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor | None]) -> None:
@@ -193,6 +211,9 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
                 (name, i, item) for i, item in enumerate(value) if isinstance(item, Tensor) and item.requires_grad
             ]
     if entry.gradients is not None:
+        stray = next((item[0] for item in wanting if item[0] not in entry.gradients), "")
+        if entry.gradients and stray and stray != "output" and not _State.backward:
+            raise Refused(f"{entry.name} is not differentiable with respect to {stray}")
         wanting = [item for item in wanting if item[0] in entry.gradients]
     if not wanting:
         return
@@ -205,7 +226,13 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
 
 def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Facts) -> Tensor:
     """An input of the operator."""
-    return Tensor(shape, dtype, PLAIN, facts, requires_grad=requires_grad)
+    return Tensor(shape, dtype, _own_bits(), facts, requires_grad=requires_grad)
+
+
+def _own_bits() -> Bits:
+    """The bits of a tensor whose elements are like those of no other."""
+    _State.numbers += 1
+    return replace(PLAIN, sources=frozenset({(_State.numbers, 0)}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -214,7 +241,7 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     kept: list[Any] = []
     with _backward_phase():
         for root in roots:
-            upstream = Tensor(root.shape, root.dtype, PLAIN, Facts(spread=root.facts.spread))
+            upstream = Tensor(root.shape, root.dtype, _own_bits(), Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)

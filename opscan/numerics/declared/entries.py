@@ -1,7 +1,8 @@
 """The entries of `catalog/steps/`: what people wrote of each operator, found by name and compiled when asked for.
 
 An entry is another name, a formula over other operators, or one ATen packet: its signature (`call`), the shape and the
-dtype of its results and the gradient of each input. The kind of a packet stands in `catalog/aten/`.
+dtype of its results and the gradient of each input; `like` names an entry that says the same of another packet. The
+kind of a packet stands in `catalog/aten/`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from opscan.dataclass import dataclass
 from opscan.numerics.signatures import Parameter, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_][\w.]*):", re.MULTILINE)
-_FIELDS = frozenset({"call", "takes", "shape", "dtype", "grad", "formula", "source", "note"})
+_FIELDS = frozenset({"call", "like", "takes", "shape", "dtype", "grad", "formula", "source", "note", "labels"})
 
 Formula = Callable[..., Any]
 
@@ -67,6 +68,8 @@ class Entry:
     gradients: Mapping[str, Expression] | None
     formula: Expression | None
     source: str
+    labels: Mapping[str, str]
+    """What the operator's document calls a parameter, where that is not the name it is passed by."""
 
 
 @lru_cache(maxsize=1)
@@ -98,11 +101,23 @@ def find(name: str) -> Entry | None:
     if place is None:
         return None
     content = parse(place)
+    if isinstance(content, dict) and "like" in content:
+        content = _filled_in(place, content)
     if isinstance(content, str):
         if content == name or content not in index():
             raise MalformedEntry(f"{place} stands for {content}, which has no entry")
         return find(content)
     return read_entry(place, content)
+
+
+def _filled_in(place: Place, content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With what the entry that it is `like` says besides; each packet has a `source` of its own."""
+    model = index().get(content["like"])
+    known = parse(model) if model is not None else None
+    if not isinstance(known, dict) or "like" in known:
+        raise MalformedEntry(f"{place} is like {content['like']}, which has no entry of its own")
+    own = {name: text for name, text in content.items() if name != "like"}
+    return {**known, "source": place.key, **own}
 
 
 def parse(place: Place) -> Any:
@@ -150,6 +165,7 @@ def read_entry(place: Place, content: Any) -> Entry:
         else None,
         compiled("formula"),
         content.get("source", ""),
+        content.get("labels", {}),
     )
 
 

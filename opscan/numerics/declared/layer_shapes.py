@@ -1,4 +1,4 @@
-"""Shapes and dtypes of normalisation layers, of attention and of tables; each raises Refused where torch would."""
+"""Shapes and dtypes of normalisation layers and of attention; each raises Refused where torch would."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscan.numerics.declared.shapes import Shape, sizes
-from opscan.numerics.declared.values import Dtype, Refused, Tensor
+from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "attention_sizes", "bags", "batch_statistics", "group_statistics", "is_fused", "layer_statistics", "masked",
+    "attention_sizes", "batch_statistics", "group_statistics", "is_fused", "layer_statistics", "masked",
     "statistics_of", "wide_of",
 ]  # fmt: skip
 _HALVES = ("float16", "bfloat16")
@@ -94,15 +94,3 @@ def _mask_fits(query: Any, key: Any, mask: Any) -> bool:
         return True
     full = (*query.shape[:2], query.shape[-2], key.shape[-2])
     return mask.ndim in (2, 4) and all(a in (1, b) for a, b in zip(mask.shape, full[-mask.ndim :], strict=True))
-
-
-def bags(weight: Any, indices: Any, offsets: Any, mode: int, factors: Any, last_included: bool) -> list[Shape]:
-    """The sums, the bag of each index, the sizes of the bags, and the rows that were largest."""
-    if len(sizes(weight)) != 2 or len(sizes(indices)) != 1 or len(sizes(offsets)) != 1:
-        raise Refused("a table has two axes, indices and offsets have one")
-    if isinstance(factors, Tensor) and (sizes(factors) != sizes(indices) or factors.dtype != weight.dtype):
-        raise Refused("there is one weight for each index, in the dtype of the table")
-    count, width = sizes(offsets)[0] - bool(last_included), sizes(weight)[1]
-    if count < 0:
-        raise Refused("there is no last offset")
-    return [(count, width), sizes(indices) if mode else (0,), (count,), (count, width) if mode == 2 else (count,)]

@@ -8,7 +8,17 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opscan.numerics.declared import contraction_shapes, dtypes, layer_shapes, shapes, window_shapes
+from opscan.numerics.declared import (
+    contraction_shapes,
+    dtypes,
+    index_shapes,
+    layer_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+    window_shapes,
+)
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -17,14 +27,18 @@ from opscan.numerics.dtypes import TORCH_DTYPES
 _PLAIN = {
     name: getattr(builtins, name)
     for name in (
-        "abs", "all", "any", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next",
-        "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None",
-        "ValueError",
+        "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
+        "next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "ValueError",
     )
-    if hasattr(builtins, name)
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
-_SPACES = {"nn.functional": "nn.functional.", "special": "special_", "linalg": "linalg_", "fft": "fft_"}
+_SPACES = {
+    "nn.functional": "nn.functional.",
+    "special": "special_",
+    "linalg": "linalg_",
+    "fft": "fft_",
+    "masked": "masked.",
+}
 """Where a name of a namespace stands: behind this in the catalog."""
 
 
@@ -42,15 +56,26 @@ def undeclared(reason: str) -> None:
     raise NotDeclared(reason)
 
 
-_SHAPES = (shapes, contraction_shapes, window_shapes, layer_shapes)
+_SHAPES = (
+    contraction_shapes,
+    index_shapes,
+    layer_shapes,
+    pointwise_shapes,
+    reduction_shapes,
+    shapes,
+    view_shapes,
+    window_shapes,
+)
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
+    "is_word": lambda value: isinstance(value, str),
+    "is_list": lambda value: isinstance(value, (list, tuple)),
     "refuse": refuse,
     "undeclared": undeclared,
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(space, name) for space in _SHAPES for name in space.__all__},
+    **{name: getattr(module, name) for module in _SHAPES for name in module.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,

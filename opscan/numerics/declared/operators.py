@@ -13,6 +13,12 @@ from opscan.numerics.declared.namespaces import operator_key
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 _FOREACH = "_foreach_"
+_BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""What the larger or the smaller of an element and a number is."""
+_RESHAPING = frozenset(
+    {"as_strided_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
+)
+"""In-place calls that leave another shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +31,52 @@ class DeclaredOperator:
     in_place: bool = False
 
 
-@lru_cache(maxsize=2048)
-def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
-    """The operator `name`; None where the catalog has no steps for it."""
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a spec spells an operator. `key`: where its steps stand, None where nobody has written any."""
+
+    key: str | None
+    method: bool
+    in_place: bool
+    each: bool
+    """It is a list operator."""
+
+
+def spelt(name: str, *, is_method: bool = False) -> Spelling:
+    """What `torch.add`, `Tensor.add_`, `torch._foreach_add` ... stand for.
+
+    A call in place is the call by its plain name, and a list operator its single operator, where no entry stands under
+    their own names: that of a list operator tells of one member.
+    """
     head, _, last = name.rpartition(".")
     method = is_method or head in ("Tensor", "torch.Tensor")
     in_place = last.endswith("_") and not last.endswith("__")
     plain = last.rstrip("_") if in_place else last
     each = plain.startswith(_FOREACH)
     space = "torch.ops.aten" if each else head
-    key = operator_key(f"{space}.{plain.removeprefix(_FOREACH)}" if space else plain, is_method=method and not each)
-    if key is None:
+    words = [plain, plain.removeprefix(_FOREACH)] if each else [plain]
+    words = [f"{word}_" for word in words] + words if in_place else words
+    keys = [operator_key(f"{space}.{word}" if space else word, is_method=method and not each) for word in words]
+    key = next((key for key in keys if key is not None), None)
+    return Spelling(key, method, in_place, each)
+
+
+@lru_cache(maxsize=2048)
+def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
+    """The operator `name`; None where the catalog has no steps for it."""
+    spelling = spelt(name, is_method=is_method)
+    key = spelling.key
+    entry = None if key is None else find(key)
+    if key is None or entry is None:
         return None
-    entry = find(key)
-    assert entry is not None
     # torch's own functions call `input` what ATen calls `self`
-    public = not method and not each and head in ("torch", "torch.special", "torch.linalg", "torch.fft")
-    names = ["input" if public and p.name == "self" else p.name for p in entry.parameters]
-    function: Callable[..., Any] = partial(_for_each, key) if each else partial(_run, key)
-    if in_place:
+    head = name.rpartition(".")[0]
+    public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
+    names = ["input" if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
+    function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
+    if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
-    return DeclaredOperator(name, function, tuple(names), in_place)
+    return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 
 
 def _run(key: str, *args: Any, **kwargs: Any) -> Any:
@@ -82,6 +113,8 @@ def _cast(result: Any, target: Any) -> Any:
 
 def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
     """A list operator is its single operator on each member."""
+    entry = find(key)
+    assert entry is not None
     members = args[0] if args and isinstance(args[0], (list, tuple)) else ()
     if not members:
         raise Refused("a list of tensors is needed")
@@ -96,6 +129,10 @@ def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
     def one(place: int) -> Any:
         given: Sequence[Any] = [at(value, place) for value in args]
         named = {{"scalar": "other", "scalars": "other"}.get(k, k): at(v, place) for k, v in kwargs.items()}
-        return call(key, given, named)
+        if key in _BOUNDS and len(given) > 1 and not isinstance(given[1], Tensor):
+            return call(_BOUNDS[key], given, named)
+        taken = sum(not parameter.by_name for parameter in entry.parameters)
+        more = [parameter.name for parameter in entry.parameters if parameter.by_name]
+        return call(key, given[:taken], {**dict(zip(more, given[taken:], strict=False)), **named})
 
     return [one(place) for place in range(len(members))]

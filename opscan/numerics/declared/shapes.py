@@ -13,8 +13,8 @@ from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "joined", "like", "matrix_product",
-    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced", "spread_axes",
-    "squeezed", "swapped", "windows", "without",
+    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced",
+    "spread_axes", "squeezed", "swapped", "windows", "without",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -139,7 +139,7 @@ def expanded(value: Any, target: Sequence[int]) -> Shape:
     """`target` with -1 for the size that is there."""
     shape = sizes(value)
     lead = len(target) - len(shape)
-    if lead < 0 or any(size < 0 for size in target[:lead]):
+    if lead < 0 or any(size < 0 for size in target[:lead]) or any(size < -1 for size in target):
         raise Refused(f"{list(shape)} cannot be expanded to {list(target)}")
     found = [*target[:lead], *(had if size == -1 else size for size, had in zip(target[lead:], shape, strict=True))]
     if any(had not in (1, size) for size, had in zip(found[lead:], shape, strict=True)):
@@ -149,7 +149,7 @@ def expanded(value: Any, target: Sequence[int]) -> Shape:
 
 def squeezed(value: Any, axes: Any = None) -> Shape:
     shape = sizes(value)
-    gone = range(len(shape)) if axes is None else (axes_of(axes, len(shape)) if axes != [] and shape else [])
+    gone = range(len(shape)) if axes is None else (axes_of(axes, len(shape)) if axes != [] else [])
     return tuple(size for axis, size in enumerate(shape) if axis not in gone or size != 1)
 
 

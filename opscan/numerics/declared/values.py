@@ -36,6 +36,20 @@ class Dtype(str):
         return self.is_floating_point or self.is_complex
 
 
+class Results(tuple[Any, ...]):
+    """Several results, with the names that torch gives to those of orders and extremes."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> Any:
+        return self[0]
+
+    @property
+    def indices(self) -> Any:
+        return self[1]
+
+
 class Tensor:
     """A tensor that an operator takes or makes. `node`: the call that made it, where a gradient may flow through it."""
 
@@ -63,7 +77,7 @@ class Tensor:
         facts = self.facts
         return Operand(
             self.shape, str(self.dtype), self.bits, facts.zero, facts.unit, facts.region, facts.distinct, facts.spread,
-            facts.pool,
+            facts.pool, facts.repeats, facts.held, facts.drawn,
         )  # fmt: skip
 
     # -- what code asks of a tensor --------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from opscan.numerics.declared.values import Refused
 
 __all__ = [
     "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled", "fractional", "from_columns",
-    "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size", "sampled", "unpooled",
-    "unpooled_size",
+    "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size", "sampled",
+    "unpooled", "unpooled_size",
 ]  # fmt: skip
 
 

@@ -7,29 +7,36 @@ knows, such as its case's id, is not known here: a condition on it stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opscan.numerics.goldens.torch_values import named_operator
+from opscan.numerics.goldens.torch_values import CASE_ID, named_operator
 from opscan.shapes.values import ClassValue, HostFunction, Instance, Record, Silent
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter
 
 DEVICE = "cpu"
+_EXTRA = "<extra>"
+"""Under this name, which no code can write, the inputs of a case keep which keywords are no parameters."""
 
 
 def task_record(api_name: str | None, outputs: Any) -> Record:
     """What ATK passes to the constructor of an executor."""
-    case = Record("case_config", {"name": api_name, "outputs": outputs, "id": Silent("the id of a case")})
+    case = Record("case_config", {"name": api_name, "outputs": outputs, "id": Silent(CASE_ID)})
     return Record(
         "task_result",
         {"case_config": case, "backend": DEVICE, "name": DEVICE, "device_id": 0, "is_benchmark_task": False},
     )
 
 
-def input_record(args: list[Any], kwargs: dict[str, Any], *, method: bool, backward: bool) -> Record:
-    """What ATK passes to a call; of a method's arguments the first is its receiver."""
+def input_record(
+    args: list[Any], kwargs: dict[str, Any], *, method: bool, backward: bool, extra: Collection[str] = ()
+) -> Record:
+    """What ATK passes to a call; of a method's arguments the first is its receiver.
+
+    `extra`: the keywords that are for the executor alone, and no parameters of the operator.
+    """
     receiver = args[:1] if method else []
     rest = args[len(receiver) :]
     return Record(
@@ -41,6 +48,7 @@ def input_record(args: list[Any], kwargs: dict[str, Any], *, method: bool, backw
             "method_kwargs": dict(kwargs) if method else {},
             "tensor_args": receiver,
             "require_grad": backward,
+            _EXTRA: frozenset(extra),
         },
     )
 
@@ -64,7 +72,8 @@ def _evaluate(ev: GoldenInterpreter, instance: Instance, data: Record, with_outp
     """ATK's own executor: the operator that the case names, on the inputs as they are."""
     del with_output
     function = named_operator(instance.attributes.get("api_name"))
-    result = ev.call(function, list(data.fields["args"]), dict(data.fields["kwargs"]))
+    named = {name: value for name, value in data.fields["kwargs"].items() if name not in data.fields[_EXTRA]}
+    result = ev.call(function, list(data.fields["args"]), named)
     output = instance.attributes.get("output")
     if type(output) is int:
         return data.fields["args"][output]

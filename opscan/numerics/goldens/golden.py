@@ -13,17 +13,20 @@ from functools import lru_cache
 from typing import Any
 
 from opscan.model import Case, Plugin
+from opscan.numerics.binding import NOT_A_PARAMETER
 from opscan.numerics.goldens.atk import ACLNN_API, input_record, task_record
 from opscan.numerics.goldens.interpreter import GoldenInterpreter
-from opscan.numerics.goldens.limits import Watch, current_tracer
+from opscan.numerics.goldens.limits import Watch, current_tracer, preparing
+from opscan.numerics.goldens.numbers import Number
 from opscan.numerics.goldens.tensors import is_returned, is_tensor
 from opscan.numerics.goldens.torch_values import Namespace
 from opscan.numerics.operators import NotFollowed, Operator
+from opscan.numerics.tracer import Tracer
 from opscan.shapes.modules import import_module
 from opscan.shapes.operations import describe
 from opscan.shapes.scope import Scope
 from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, Poison, Record
+from opscan.shapes.values import ClassValue, Poison
 
 
 @dataclass
@@ -99,6 +102,8 @@ def golden_of(plugin: Plugin, name: str, case: Case | None = None) -> Golden | s
     api_name = case.name if case else None
     outputs = case.outputs if case else None
     method = case is not None and case.tensor_input is not None
+    inputs = case.inputs if case else ()
+    extra = frozenset(given.name or "" for given in inputs if given.dtype == NOT_A_PARAMETER)
 
     def follow(ev: GoldenInterpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         scope = ev.run_module(tree)
@@ -108,15 +113,20 @@ def golden_of(plugin: Plugin, name: str, case: Case | None = None) -> Golden | s
         if cls.derives_from(ACLNN_API):
             raise CannotFollow(f"executor `{name}`, which runs a kernel of the device,")
         instance = ev.call(cls, [task_record(api_name, outputs)])
-        data = input_record(args, kwargs, method=method, backward=case is not None and case.backward)
-        ev.call(ev.attribute(instance, "init_by_input_data"), [data])
-        _prepare(data)
+        data = input_record(args, kwargs, method=method, backward=case is not None and case.backward, extra=extra)
+        given = list(data.fields["args"]), dict(data.fields["kwargs"])
+        with preparing():
+            ev.call(ev.attribute(instance, "init_by_input_data"), [data])
+        _take_replaced(given, data.fields["args"], data.fields["kwargs"], current_tracer())
         function = instance.cls.find("__call__")
         if function is None:
             raise CannotFollow(f"executor `{name}` without `__call__`")
         return ev.call(ev.bind(function, instance), [data], {"with_output": True})
 
-    return _golden(f"the golden in {path}", path, (), lambda: GoldenInterpreter(api_name), follow)
+    def prepare() -> GoldenInterpreter:
+        return GoldenInterpreter(api_name, (plugin.source.path.parent,))
+
+    return _golden(f"the golden in {path}", path, (), prepare, follow)
 
 
 @lru_cache(maxsize=64)
@@ -162,6 +172,8 @@ def _compared(value: Any) -> Any:
     """The tensors of a result in ATK's order; a dict gives its values."""
     if is_tensor(value) or value is None or type(value) in (bool, int, float):
         return value
+    if isinstance(value, Number):
+        return None  # no tensor that could be compared
     if type(value) in (list, tuple) or is_returned(value):
         return tuple(_compared(item) for item in value)
     if type(value) is dict:
@@ -169,17 +181,19 @@ def _compared(value: Any) -> Any:
     raise CannotFollow(f"returning {describe(value)}")
 
 
-def _prepare(data: Record) -> None:
-    """Inputs that `init_by_input_data` has drawn are inputs like others: both devices are given the same."""
-    from opscan.numerics.bits import Bits, Level
-
-    tracer = current_tracer()
-    if tracer is None:
-        return
-    for value in (*data.fields["args"], *data.fields["kwargs"].values()):
-        for tensor in value if type(value) in (list, tuple) else (value,):
-            if is_tensor(tensor) and tracer.bits_of(tensor).level == Level.RANDOM and not tracer.bits_of(tensor).causes:
-                tracer.seed(tensor, Bits())
+def _take_replaced(
+    given: tuple[list[Any], dict[str, Any]], args: list[Any], kwargs: dict[str, Any], tracer: Tracer | None
+) -> None:
+    """A tensor that the executor puts in the place of an input is that input from then on, its gradient as well."""
+    pairs: list[tuple[Any, Any]] = [(given[0], args), (given[1], kwargs)]
+    for before, after in pairs:
+        places: Any = range(min(len(before), len(after))) if after is args else [n for n in before if n in after]
+        for place in places:
+            old, new = before[place], after[place]
+            replaced = new is not old and is_tensor(old) and is_tensor(new) and old.requires_grad
+            if replaced and tracer is not None and (new.is_floating_point() or new.is_complex()):
+                after[place] = new.detach().requires_grad_()
+                tracer.replace(old, after[place])
 
 
 def _missing(tree: ast.Module, scope: Scope, name: str) -> CannotFollow:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from opscan.numerics.goldens.atk import ATK_NAMES
+from opscan.numerics.goldens.numbers import Number
 from opscan.numerics.goldens.records import DATACLASS
 from opscan.numerics.goldens.tensors import is_tensor
 from opscan.numerics.goldens.torch_values import (
@@ -26,6 +27,7 @@ from opscan.shapes.values import (
     Poison,
     Record,
     Silent,
+    TypeValue,
     measure,
 )
 
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from opscan.shapes.scope import Scope
 
 _SILENT_MODULES = frozenset({"typing", "__future__", "warnings", "logging", "loguru", "time"})
-_TORCH_PATHS = frozenset({"torch", "torch.nn", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft"})
+_TORCH_PATHS = frozenset(
+    {"torch", "torch.nn", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.nn.init"}
+)
 
 
 def bind_import(ev: GoldenInterpreter, node: ast.Import, scope: Scope) -> None:
@@ -135,6 +139,8 @@ def _isinstance(ev: GoldenInterpreter, value: Any, wanted: Any) -> bool:
         return is_tensor(value)
     if isinstance(wanted, DtypeType):
         return isinstance(value, torch.dtype)
+    if isinstance(value, Number):
+        return isinstance(wanted, TypeValue) and issubclass(value.kind, wanted.host)
     return bool(library.BUILTINS["isinstance"].call(ev, value, wanted))
 
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import ast
 import random
+from pathlib import Path
 from typing import Any
 
+from opscan.numerics.goldens import numbers
 from opscan.numerics.goldens.imports import BUILTINS, bind_import, bind_import_from
+from opscan.numerics.goldens.limits import guarding
+from opscan.numerics.goldens.numbers import Number, holds_numbers, is_number, plain_number
 from opscan.numerics.goldens.records import add_fields
 from opscan.numerics.goldens.tensors import BINARY, COMPARE, IN_PLACE, UNARY, is_returned, is_tensor, tensor_attribute
 from opscan.numerics.goldens.torch_calls import call_torch, set_tensor_attribute, torch_value_attribute
@@ -22,8 +26,9 @@ from opscan.numerics.goldens.torch_values import (
     TensorType,
     TorchFunction,
 )
+from opscan.numerics.running import needs_data
 from opscan.shapes.interpreter import Interpreter
-from opscan.shapes.operations import describe
+from opscan.shapes.operations import describe, truth
 from opscan.shapes.scope import Scope
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import FunctionValue, HostFunction, Instance, SuperValue, TypeValue
@@ -38,8 +43,11 @@ OWN_STEPS = 20_000
 class GoldenInterpreter(Interpreter):
     """An Interpreter whose values may be tensors. `api_name`: the operator that `eval(self.api_name)` means."""
 
-    def __init__(self, api_name: str | None = None) -> None:
+    def __init__(self, api_name: str | None = None, folders: tuple[Path, ...] = ()) -> None:
         super().__init__(random.Random(0))
+        self.folders = folders
+        self._caught = 0
+        """How many `try` around the statement at hand have handlers."""
         self.budget.grant(OWN_STEPS)
         self.api_name = api_name
         self.patched = ""
@@ -90,13 +98,27 @@ class GoldenInterpreter(Interpreter):
     def call(self, function: Any, args: list[Any], named: dict[str, Any] | None = None) -> Any:
         if isinstance(function, _CALLABLE):
             return call_torch(self, function, args, named or {})
+        if isinstance(function, HostFunction | TypeValue) and holds_numbers([*args, *(named or {}).values()]):
+            return self.guard(numbers.call, self, function, args, named or {})
         if isinstance(function, GradMode):
             return self._under(function, args)
         if isinstance(function, Instance) and function.cls.has("__call__"):
             return self.call(self.bind(function.cls.find("__call__"), function), args, named)
         if isinstance(function, TypeValue) and len(args) == 1 and is_tensor(args[0]):
+            if function.host in (bool, int, float):
+                return self.guard(numbers.converted, function.host, args[0])
             return self.guard(function.construct, self, args[0])
         return super().call(function, args, named)
+
+    def call_plain(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """A function of Python, on values that it can take."""
+        return super().call(function, args, named)
+
+    def call_torch(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        return call_torch(self, function, args, named)
+
+    def type_of(self, value: Any) -> Any:
+        return numbers.type_of(value) if isinstance(value, Number) else super().type_of(value)
 
     def _under(self, mode: GradMode, args: list[Any]) -> HostFunction:
         """`@torch.no_grad()`: the decorated function, which then runs in that mode."""
@@ -116,15 +138,23 @@ class GoldenInterpreter(Interpreter):
     def operate(self, kind: type[ast.AST], left: Any, right: Any) -> Any:
         if is_tensor(left) or is_tensor(right):
             return call_torch(self, BINARY[kind], [left, right], {})
+        if isinstance(left, Number) or isinstance(right, Number):
+            if is_number(left) and is_number(right):
+                return numbers.operate(self, kind, BINARY[kind], left, right)
+            left, right = plain_number(left), plain_number(right)
         return super().operate(kind, left, right)
 
     def sign(self, kind: type[ast.AST], value: Any) -> Any:
+        if isinstance(value, Number):
+            return Number(call_torch(self, UNARY[kind], [value.tensor], {}))
         return call_torch(self, UNARY[kind], [value], {}) if is_tensor(value) else super().sign(kind, value)
 
     def compared(self, kind: type[ast.AST], left: Any, right: Any) -> Any:
         if not is_tensor(left) and not is_tensor(right):
             if kind in (ast.In, ast.NotIn) and type(right) in (list, tuple) and any(map(is_tensor, right)):
                 raise CannotFollow("`in` on a list of tensors")
+            if isinstance(left, Number) or isinstance(right, Number):
+                return self._compared_number(kind, left, right)
             return super().compared(kind, left, right)
         if kind in COMPARE:
             return call_torch(self, COMPARE[kind], [left, right], {})
@@ -134,14 +164,22 @@ class GoldenInterpreter(Interpreter):
             raise CannotFollow("`in` with a tensor")
         return (left is right) == (kind is ast.Is)
 
+    def _compared_number(self, kind: type[ast.AST], left: Any, right: Any) -> Any:
+        if kind in (ast.Is, ast.IsNot):
+            return (left is right) == (kind is ast.Is)
+        if kind in COMPARE and is_number(left) and is_number(right):
+            return numbers.compare(self, COMPARE[kind], left, right)
+        return super().compared(kind, plain_number(left), plain_number(right))
+
     def in_place(self, kind: type[ast.operator], old: Any, value: Any) -> Any:
         if is_tensor(old):
             return call_torch(self, IN_PLACE[kind], [old, value], {})
-        if is_tensor(value):
+        if is_tensor(value) or isinstance(old, Number) or isinstance(value, Number):
             return self.operate(kind, old, value)
         return super().in_place(kind, old, value)
 
     def item(self, container: Any, index: Any) -> Any:
+        index = _read_index(index)
         if is_tensor(container):
             return call_torch(self, _get_item, [container, index], {})
         if is_returned(container):
@@ -149,6 +187,7 @@ class GoldenInterpreter(Interpreter):
         return super().item(container, index)
 
     def set_item(self, container: Any, index: Any, value: Any) -> None:
+        index = _read_index(index)
         if is_tensor(container):
             call_torch(self, _set_item, [container, index, value], {})
         else:
@@ -178,10 +217,33 @@ class GoldenInterpreter(Interpreter):
             return bind_import(self, node, scope)
         if isinstance(node, ast.ImportFrom):
             return bind_import_from(self, node, scope)
+        if isinstance(node, ast.Try):
+            return self._catching(node, scope)
+        if not self._caught and (test := guard_of(node)) is not None:
+            self.at = node
+            return super().execute(node, scope) if self._fails(test, scope) else None
         signal = super().execute(node, scope)
         if isinstance(node, ast.ClassDef):
             add_fields(node, scope)
         return signal
+
+    def _catching(self, node: ast.Try, scope: Scope) -> Any:
+        self._caught += bool(node.handlers)
+        try:
+            return super().execute(node, scope)
+        finally:
+            self._caught -= bool(node.handlers)
+
+    def _fails(self, test: ast.expr, scope: Scope) -> bool:
+        """Whether a guard raises whatever the values are: where it goes by these, only cases that pass are compared."""
+        with guarding() as watch:
+            try:
+                passes = truth(self.eval(test, scope))
+            except Exception as problem:
+                if needs_data(problem):
+                    return False
+                raise
+        return not passes and not watch.read
 
     def _with(self, node: ast.With, scope: Scope) -> Any:
         import torch
@@ -193,6 +255,28 @@ class GoldenInterpreter(Interpreter):
             raise CannotFollow("`with`", node.lineno, node.col_offset + 1)
         with torch.set_grad_enabled(mode.enabled):
             return self.run(node.body, scope)
+
+
+def guard_of(node: ast.stmt) -> ast.expr | None:
+    """What must hold for the golden not to raise, where that is all that a statement does with it."""
+    if isinstance(node, ast.Assert):
+        test: ast.expr = node.test
+    elif isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Raise):
+        if not all(isinstance(one, ast.Expr) for one in node.body[:-1]):
+            return None
+        test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
+    else:
+        return None
+    return None if any(isinstance(part, ast.NamedExpr) for part in ast.walk(test)) else test
+
+
+def _read_index(index: Any) -> Any:
+    """An index with the values of the Numbers in it: which element is meant, Python must know."""
+    if type(index) is tuple:
+        return tuple(map(_read_index, index))
+    if type(index) is slice:
+        return slice(plain_number(index.start), plain_number(index.stop), plain_number(index.step))
+    return plain_number(index)
 
 
 def _get_item(container: Any, index: Any) -> Any:

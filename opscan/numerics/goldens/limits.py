@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from opscan.numerics.bits import Level
-from opscan.numerics.tracer import Tracer
+from opscan.numerics.tracer import Tracer, generator_key
 from opscan.shapes.stops import CannotFollow
 
 MAX_CALLS = 20_000
@@ -27,12 +27,53 @@ def current_tracer() -> Tracer | None:
     return modes[-1] if modes else None
 
 
+@contextmanager
+def preparing() -> Iterator[None]:
+    """What is made meanwhile is an input like others, and what is drawn: every device is given the same."""
+    tracer = current_tracer()
+    if tracer:
+        tracer.prepares = True
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        if tracer:
+            tracer.prepares = False
+
+
+@contextmanager
+def guarding() -> Iterator[Watch]:
+    """What is read meanwhile only decides whether the golden raises; gives the watch, whose `read` tells of it."""
+    modes = [mode for mode in _get_current_dispatch_mode_stack() if isinstance(mode, (Tracer, Watch))]
+    watch = next(mode for mode in reversed(modes) if isinstance(mode, Watch))
+    watch.read = False
+    for mode in modes:
+        mode.guards = True
+    try:
+        yield watch
+    finally:
+        for mode in modes:
+            mode.guards = False
+
+
+def seed(generator: torch.Generator | None, level: Level) -> None:
+    """Tell the tracer what the numbers of a generator (None: torch's own) are from now on."""
+    tracer = current_tracer()
+    if tracer is not None:
+        tracer.keep(generator)
+        tracer.seeded[generator_key(generator)] = level
+
+
 class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
     """Counts calls and real elements. `looked`: a value that comes from an input decided what the golden did next."""
 
     def __init__(self) -> None:
         super().__init__()
         self.looked = False
+        self.guards = False
+        """What is read now decides nothing that is compared."""
+        self.read = False
+        """Whether a value has been read since that was last set to False, in a guard or outside."""
         self._tracer = current_tracer()
         self._calls = 0
         self._elements = 0
@@ -43,14 +84,20 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so m
             raise CannotFollow(f"more than {MAX_CALLS} calls of torch")
         name = func._schema.name
         if name == "aten::_local_scalar_dense":
-            self.looked = self.looked or self._tracer is None or self._tracer.bits_of(args[0]).level > Level.CONST
+            if self._tracer is not None and self._tracer.is_drawn(args[0]):
+                raise CannotFollow("a decision by a number that is drawn")
+            self._note(self._tracer is None or self._tracer.bits_of(args[0]).level > Level.CONST)
         else:
             self._check(args, kwargs or {})
         if _sizes_by_value(func, args):
-            self.looked = True
+            self._note(True)
         result = func(*args, **(kwargs or {}))
         self._count(result)
         return result
+
+    def _note(self, looked: bool) -> None:
+        self.read = self.read or looked
+        self.looked = self.looked or (looked and not self.guards)
 
     def _check(self, args: Any, kwargs: Any) -> None:
         """Refuse a result that would be far too large before it is made; fake tensors cost nothing."""

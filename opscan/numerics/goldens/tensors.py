@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from opscan.numerics.goldens.limits import backward
+from opscan.numerics.goldens.numbers import read_item, read_list
 from opscan.numerics.goldens.torch_values import TensorMethod, words
 from opscan.numerics.operators import Operator, resolve
 from opscan.shapes.stops import CannotFollow
@@ -18,10 +19,12 @@ _ATTRIBUTES = words(
     "shape dtype device ndim requires_grad grad T mT H mH real imag is_cuda is_leaf itemsize nbytes layout"
 )
 _METHODS = words(
-    "cpu size dim ndimension numel nelement element_size stride is_contiguous is_floating_point type tolist "
+    "cpu size dim ndimension numel nelement element_size stride is_contiguous is_floating_point type "
     "retain_grad requires_grad_ new_tensor is_complex is_signed"
 )
 """Methods that are no operators of the dispatcher, or that only tell of shapes."""
+
+_ON_DEVICE = words("npu cuda")
 
 BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -87,8 +90,10 @@ def tensor_attribute(tensor: Any, name: str) -> Any:
 
 def method(name: str) -> Callable[..., Any]:
     """The method of Tensor with that name, unbound."""
-    if name == "tolist":
-        return _to_list
+    if name in ("item", "tolist"):
+        return read_item if name == "item" else read_list
+    if name in _ON_DEVICE:
+        return _copy_to_device
     if name in ("requires_grad_", "retain_grad"):
         return _require_grad if name == "requires_grad_" else lambda tensor: tensor.retain_grad()
     if name == "backward":
@@ -107,13 +112,9 @@ def _require_grad(tensor: Any, wanted: bool = True) -> Any:
     return tensor.requires_grad_(wanted)
 
 
-def _to_list(tensor: Any) -> Any:
-    """`tolist` reads memory behind the dispatcher's back, so each number is read by `item`."""
-    if tensor.numel() > 4096:
-        raise CannotFollow("`.tolist()` of more than 4096 elements")
-    if tensor.dim() == 0:
-        return tensor.item()
-    return [_to_list(row) for row in tensor.unbind(0)]
+def _copy_to_device(tensor: Any, *_: Any, **__: Any) -> Any:
+    """What stands on the device holds the same bits."""
+    return tensor.clone()
 
 
 def plain(value: Any) -> Any:

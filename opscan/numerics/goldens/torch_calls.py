@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opscan.numerics.goldens.numbers import Number, beside, full, full_like, holds_numbers, plain_number, tensor_of
 from opscan.numerics.goldens.tensors import is_returned, is_tensor, method, plain
 from opscan.numerics.goldens.torch_values import (
     DtypeType,
+    Generator,
     GradMode,
     Module,
     ModuleType,
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 
 _PLAIN = (bool, int, float, str, type(None), type(...), torch.dtype, torch.device, torch.layout, torch.memory_format)
 _TORCH_VALUES = (
-    Namespace, TorchFunction, TensorMethod, ModuleType, Module, TensorType, DtypeType, GradMode, NumberLimits,
+    Namespace, TorchFunction, TensorMethod, ModuleType, Module, TensorType, DtypeType, GradMode, Generator,
+    NumberLimits,
 )  # fmt: skip
 _MODULE_METHODS = words("eval train to float double half bfloat16 cpu requires_grad_")
 _LIMITS = words("max min eps tiny bits smallest_normal resolution")
@@ -51,10 +54,10 @@ def call_torch(ev: Machine, function: Any, args: list[Any], named: dict[str, Any
     """
     ev.budget.left -= _CALL_STEPS
     measure((*args, *named.values()))
-    values = [host_value(value) for value in args]
-    keywords = {name: host_value(value) for name, value in named.items()}
     try:
-        return plain(_call(function, values, keywords))
+        if holds_numbers([*args, *named.values()]):
+            return plain(_call_with_numbers(function, args, named))
+        return plain(_call(function, *_given(args, named)))
     except (CannotFollow, PluginRaise):
         raise
     except Exception as problem:
@@ -79,13 +82,60 @@ def _call(function: Any, args: list[Any], named: dict[str, Any]) -> Any:
     return function(*args, **named)
 
 
+def _given(args: list[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    return [host_value(value) for value in args], {name: host_value(value) for name, value in named.items()}
+
+
+def _call_with_numbers(function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    """A call with numbers that were read from tensors: as tensors where torch takes these, else as what they are."""
+    if (make := _MADE_OF_NUMBERS.get(getattr(function, "name", "").rpartition(".")[2])) is not None:
+        return make(function, args, {name: host_value(value) for name, value in named.items()})
+    operands = [getattr(function, "receiver", None), *args, *named.values()]
+
+    def placed(value: Any) -> Any:
+        return beside(value, operands) if isinstance(value, Number) else value
+
+    try:
+        return _call(function, *_given([placed(one) for one in args], {key: placed(one) for key, one in named.items()}))
+    except (RuntimeError, TypeError) as problem:
+        if needs_data(problem):
+            raise
+    return _call(function, *_given([_read(one) for one in args], {key: _read(one) for key, one in named.items()}))
+
+
+def _read(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_read(one) for one in value)
+    return plain_number(value)
+
+
+def _made_like(function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    """`tensor.new_tensor(values)` and `tensor.new_full(size, value)`."""
+    named.setdefault("dtype", function.receiver.dtype)
+    return tensor_of(*args, **named) if function.name.endswith("new_tensor") else full(*args, **named)
+
+
+_MADE_OF_NUMBERS: dict[str, Any] = {
+    **dict.fromkeys(("tensor", "as_tensor"), lambda _, args, named: tensor_of(*args, **named)),
+    **dict.fromkeys(("new_tensor", "new_full"), _made_like),
+    **dict.fromkeys(
+        ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor"),
+        lambda function, args, _: _make_tensor(function, args),
+    ),
+    "full": lambda _, args, named: full(*args, **named),
+    "full_like": lambda _, args, named: full_like(*args, **named),
+}
+"""What makes tensors of values, on lists that hold Numbers."""
+
+
 def _make_tensor(kind: TensorType, args: list[Any]) -> Any:
     """`torch.FloatTensor([1, 2])`: only from values, for sizes would leave the memory unwritten."""
     names = {"Tensor": "float32", "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
              "BFloat16Tensor": "bfloat16", "LongTensor": "int64", "IntTensor": "int32"}  # fmt: skip
     if len(args) != 1 or type(args[0]) not in (list, tuple):
         raise CannotFollow(f"`{kind.name}` of anything but a list of values")
-    return torch.tensor(args[0], dtype=getattr(torch, names[kind.name.rsplit(".", 1)[-1]]))
+    dtype = getattr(torch, names[kind.name.rsplit(".", 1)[-1]])
+    return tensor_of(args[0], dtype) if holds_numbers(args[0]) else torch.tensor(args[0], dtype=dtype)
 
 
 def host_value(value: Any) -> Any:
@@ -102,6 +152,8 @@ def host_value(value: Any) -> Any:
         return slice(host_value(value.start), host_value(value.stop), host_value(value.step))
     if type(value) is range:
         return value
+    if isinstance(value, Generator):
+        return value.host
     if isinstance(value, TypeValue) and value.host in (bool, int, float):
         return value.host
     raise CannotFollow(f"{describe(value)} as an argument of torch")
@@ -122,6 +174,10 @@ def torch_value_attribute(value: Any, name: str, *, probe: bool = False) -> tupl
         return (operator_function(f"{value.name}.{name}"),)
     if isinstance(value, Module):
         return (_module_attribute(value, name),)
+    if isinstance(value, Generator):
+        if name not in ("manual_seed", "seed"):
+            raise CannotFollow(f"`.{name}` of a generator of random numbers")
+        return (HostFunction(name, getattr(value, name), pure=True),)
     listed = {
         NumberLimits: _LIMITS,
         torch.dtype: frozenset({"is_floating_point", "is_complex", "itemsize"}),

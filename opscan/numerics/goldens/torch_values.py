@@ -16,10 +16,13 @@ from typing import Any
 
 import torch
 
-from opscan.numerics.goldens.limits import gradients
+from opscan.numerics.bits import Level
+from opscan.numerics.goldens.limits import gradients, seed
 from opscan.numerics.operators import Operator, resolve
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import HostFunction, Silent
+
+CASE_ID = "the id of a case"
 
 
 @dataclass(eq=False, repr=False)
@@ -85,6 +88,40 @@ class NumberLimits:
     host: Any
 
 
+class Generator:
+    """A `torch.Generator`. As long as nobody asks for a new seed, it draws the same numbers in every run."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        _device(device)
+        self.host = torch.Generator()
+        seed(self.host, Level.CONST)
+
+    def manual_seed(self, number: Any) -> Generator:
+        seed(self.host, _seeded(self.host.manual_seed, number))
+        return self
+
+    def seed(self) -> Silent:
+        return _new_seed(self.host)
+
+
+def _seeded(set_seed: Callable[[int], Any], number: Any) -> Level:
+    """What numbers are after a seed: constants; those by the id of a case are the same in all runs, but not known."""
+    if type(number) is int:
+        set_seed(number)
+        return Level.CONST
+    return Level.SELECT if isinstance(number, Silent) and number.what == CASE_ID else Level.RANDOM
+
+
+def _manual_seed(number: Any) -> Silent:
+    seed(None, _seeded(torch.default_generator.manual_seed, number))
+    return Silent("torch's own generator")
+
+
+def _new_seed(generator: Any = None) -> Silent:
+    seed(generator, Level.RANDOM)
+    return Silent("a seed")
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
@@ -93,7 +130,7 @@ def words(text: str) -> frozenset[str]:
 NAMESPACES = frozenset(
     {
         "torch", "torch.nn", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.ops",
-        "torch.ops.aten", "torch.autograd",
+        "torch.ops.aten", "torch.autograd", "torch.nn.init",
     }
 )  # fmt: skip
 
@@ -121,8 +158,7 @@ _SHAPE_FUNCTIONS = words(
 )
 """Functions of `torch` that the dispatcher does not know and that only make tensors of values or tell of shapes."""
 _SILENT = words(
-    "manual_seed seed use_deterministic_algorithms set_num_threads set_printoptions set_default_device "
-    "set_float32_matmul_precision"
+    "use_deterministic_algorithms set_num_threads set_printoptions set_default_device set_float32_matmul_precision"
 )
 """Settings of a process that decide no class, so they are left out; `set_default_dtype` does and is refused."""
 _GRAD_MODES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
@@ -139,9 +175,34 @@ def torch_attribute(space: Namespace, name: str) -> Any:
         if name not in _MODULES or not hasattr(torch.nn, name):
             raise CannotFollow(f"`{path}`")
         return ModuleType(path, getattr(torch.nn, name))
+    if space.name == "torch.nn.init":
+        return _initialiser(path, name)
     if path == "torch.autograd.grad":
         return TorchFunction(path, gradients)
     return operator_function(path)
+
+
+_DRAWN = words(
+    "uniform_ normal_ trunc_normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ sparse_ orthogonal_"
+)
+_WRITTEN = words("constant_ ones_ zeros_ eye_ dirac_")
+
+
+def _initialiser(path: str, name: str) -> TorchFunction:
+    """A function of `torch.nn.init`, which writes a tensor in place, outside autograd.
+
+    How the numbers are distributed that it draws is all the same here.
+    """
+
+    def draw(tensor: Any, *_: Any, generator: Any = None, **__: Any) -> Any:
+        with torch.no_grad():
+            return tensor.uniform_(generator=generator)
+
+    if name in _DRAWN:
+        return TorchFunction(path, draw)
+    if name in _WRITTEN:
+        return TorchFunction(path, getattr(torch.nn.init, name))
+    raise CannotFollow(f"`{path}`")
 
 
 def named_operator(text: Any) -> Any:
@@ -172,6 +233,9 @@ def _torch_name(name: str) -> Any:
         "dtype": DtypeType(),
         "device": HostFunction("torch.device", _device, pure=True),
         "Size": HostFunction("torch.Size", tuple, pure=True),
+        "Generator": HostFunction("torch.Generator", Generator, pure=True),
+        "manual_seed": HostFunction("torch.manual_seed", _manual_seed, pure=True),
+        "seed": HostFunction("torch.seed", _new_seed, pure=True),
         "finfo": HostFunction("torch.finfo", lambda dtype: NumberLimits(torch.finfo(dtype)), pure=True),
         "iinfo": HostFunction("torch.iinfo", lambda dtype: NumberLimits(torch.iinfo(dtype)), pure=True),
         "is_tensor": HostFunction("torch.is_tensor", lambda value: isinstance(value, torch.Tensor), pure=True),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
-from opscan.numerics.bits import Bits, Level, accumulate, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, join, lengthen, unknown
 from opscan.numerics.call import Call, Operand
-from opscan.numerics.transfer.copies import cast
+from opscan.numerics.facts import erases
+from opscan.numerics.transfer.copies import cast, without_chance
 
 _ANY_DTYPE = frozenset({"cast", "view", "const", "uninitialised", "extreme", "quantise"})
 """Kinds whose operands are not first brought to the dtype of the result."""
@@ -41,6 +43,8 @@ _COUNTED = frozenset({"bincount"})
 _SUMMING = frozenset({"reductions", "contractions", "norms", "fused"})
 """Families whose calls add up along whole axes, however short these are in one run."""
 
+_FAMILIES = ("copies", "pointwise", "reductions", "contractions", "scatters", "windows", "norms", "fused")
+
 Rule = Callable[[Call], "tuple[Bits, ...]"]
 
 
@@ -52,12 +56,12 @@ def _family_of(kind: str | None) -> str:
 
 @lru_cache(maxsize=256)
 def rule_of(kind: str) -> Rule | None:
-    from opscan.numerics.transfer import contractions, copies, fused, norms, pointwise, reductions, scatters, windows
-
-    families: tuple[dict[str, Rule], ...] = tuple(
-        family.RULES for family in (copies, pointwise, reductions, contractions, fused, scatters, windows, norms)
-    )
-    return next((rules[kind] for rules in families if kind in rules), None)
+    """The rule of a kind; a family is imported when it is asked for, since a run needs few of them."""
+    for family in _FAMILIES:
+        rules: dict[str, Rule] = import_module(f"opscan.numerics.transfer.{family}").RULES
+        if kind in rules:
+            return rules[kind]
+    return None
 
 
 def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
@@ -65,6 +69,9 @@ def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
     rule = rule_of(kind) if kind else None
     if kind not in _ANY_DTYPE:
         call = _promoted(call)
+    if erases(call):
+        return tuple(CONST for _ in call.outputs)
+    call = without_chance(call)
     if rule is None:
         bits = unknown(call.joined(), f"no kind is known for {call.op}")
         return tuple(bits for _ in call.outputs)
@@ -81,11 +88,12 @@ def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) 
     longer = spread > 1 and _family_of(kind) in _SUMMING
 
     def hang(bits: Bits) -> Bits:
-        raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.addends > inherited.addends
+        raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.stages != inherited.stages
+        raised = raised or bits.extent > inherited.extent
         if not raised and not longer:
             return bits
-        if spread > 1 and bits.level <= Level.ACCUMULATED:
-            bits = accumulate(join((bits, inherited)), spread, "reduction", "shapes")
+        if spread > 1:
+            bits = lengthen(join((bits, inherited)), inherited, spread)
         return replace(bits, depends=bits.depends | {"values"})
 
     return tuple(map(hang, results))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from opscan.numerics.bits import CONST, Bits, accumulate, round_many, round_once
+from opscan.numerics.bits import CONST, Bits, accumulate, end, round_many, round_once
 from opscan.numerics.call import SIGNIFICAND, Call, Operand
 
 
@@ -19,8 +19,16 @@ def _opaque(call: Call) -> tuple[Bits, ...]:
         extreme = round_once(call.joined())  # the largest or smallest of products that are rounded one by one
         return tuple(extreme for _ in call.outputs)
     count = EXTENTS.get(call.packet, _everything)(call)
+    if call.packet == "multilabel_margin_loss_forward":
+        return _multilabel(call, count)
     cause = "contraction" if call.packet in _CONTRACTIONS else "reduction"
-    return call.each_output(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True))
+    return call.each_output(end(accumulate(round_many(call.joined()), count, cause, "shapes", fused=True)))
+
+
+def _multilabel(call: Call, count: int) -> tuple[Bits, ...]:
+    """The loss, and which classes are targets."""
+    loss = accumulate(round_many(call.tensor("self").bits), count, "reduction", "shapes", fused=True)
+    return end(loss), call.tensor("target").bits
 
 
 _DISTANCES = {
@@ -85,6 +93,13 @@ def _classes(call: Call) -> int:
     return (call.tensor("self").shape or (1,))[-1]
 
 
+def _pairs(call: Call) -> int:
+    """The most pairs of a class that is a target and one that is not; a pair of its own has no order."""
+    classes = _classes(call)
+    pairs = (classes // 2) * (classes - classes // 2)
+    return max(pairs, classes) if pairs > 1 else pairs
+
+
 def _cross_entropy(call: Call) -> int:
     """Logits over the features, their exponentials over the classes, the losses over the samples."""
     features, classes = (operand for operand in list(call.operands())[:2])
@@ -125,14 +140,13 @@ EXTENTS: dict[str, Callable[[Call], int]] = {
     "_ctc_loss": _lattice,
     "_ctc_loss_backward": _lattice,
     "multi_margin_loss": lambda call: _classes(call) * _samples(call),
-    "multi_margin_loss_backward": _classes,
-    "multilabel_margin_loss_forward": lambda call: _classes(call) ** 2 * _samples(call),
-    "multilabel_margin_loss_backward": _classes,
+    "multi_margin_loss_backward": lambda call: _classes(call) - 1,
+    "multilabel_margin_loss_forward": lambda call: _pairs(call) * _samples(call),
+    "multilabel_margin_loss_backward": lambda call: _classes(call) - 1,
     "_thnn_fused_lstm_cell": _lstm_cell,
     "mkldnn_rnn_layer": _recurrent_layer,
     "mkldnn_rnn_layer_backward": _recurrent_layer,
     "affine_grid_generator": _size("theta", -1),
-    "conv_tbc": lambda call: math.prod(call.tensor("weight").shape[:2]) + 1,
     "_weight_norm_interface": _slice_of_weight,
     "_weight_norm_interface_backward": _slice_of_weight,
     "_linear_cross_entropy_batch_chunked": _cross_entropy,
@@ -143,21 +157,30 @@ _CONTRACTIONS = frozenset(
         "_trilinear", "_embedding_bag_per_sample_weights_backward", "sparse_sampled_addmm", "_sparse_mm_reduce_impl",
         "_sparse_mm_reduce_impl_backward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
         "_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros",
-        "_weight_int8pack_mm", "affine_grid_generator", "conv_tbc", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward",
+        "_weight_int8pack_mm", "affine_grid_generator", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward",
     }
 )  # fmt: skip
 
 
 def _attention(call: Call) -> tuple[Bits, ...]:
-    """Scores over the features, then a softmax and a product over the keys; in the gradients also over the queries."""
+    """Scores over the features, a softmax and a product over the keys.
+
+    In the gradients also a product over the features of the values, and for keys and values one over the queries.
+    """
     query, key, value = call.tensor("query"), call.tensor("key"), call.tensor("value")
-    features, keys = query.shape[-1], key.shape[-2]
-    count = keys * features
-    if call.packet.endswith("_backward"):
-        shared = query.shape[-3] // max(key.shape[-3], 1) if len(query.shape) > 2 else 1
-        count = max(keys * max(features, value.shape[-1]), query.shape[-2] * max(shared, 1))
-    bits = accumulate(round_many(call.joined()), max(count, 2), "contraction", "shapes", fused=True)
-    return call.each_output(bits)
+    keys = key.shape[-2]
+    weights = _stage(_stage(call.joined(), query.shape[-1], "contraction"), keys, "reduction")
+    if not call.packet.endswith("_backward"):
+        return call.each_output(_stage(weights, keys, "contraction"))
+    shared = query.shape[-3] // max(key.shape[-3], 1) if len(query.shape) > 2 else 1
+    queries = query.shape[-2] * max(shared, 1)
+    scores = _stage(weights, value.shape[-1], "contraction")
+    gradients = (_stage(scores, keys, "contraction"), _stage(scores, queries, "contraction"))
+    return (*gradients, _stage(weights, queries, "contraction"))[: len(call.outputs)]
+
+
+def _stage(bits: Bits, count: int, cause: str) -> Bits:
+    return accumulate(round_many(bits), max(count, 2), cause, "shapes", fused=True)
 
 
 def _grid_sample(call: Call) -> tuple[Bits, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from opscan.numerics.bits import Bits, accumulate, join, round_many
+from opscan.numerics.bits import Bits, accumulate, end, round_many
 from opscan.numerics.call import Call, Operand
 
 
 def _statistics(bits: Bits, count: int) -> Bits:
-    return accumulate(round_many(bits), count, "reduction", "shapes", fused=True)
+    return end(accumulate(round_many(bits), count, "reduction", "shapes", fused=True))
 
 
 def _normalised(call: Call) -> int:
@@ -61,11 +61,8 @@ def _affine_extent(call: Call, source: Operand, count: int) -> int:
 
 
 def _renorm_embedding(call: Call) -> tuple[Bits, ...]:
-    bits = join((call.joined(),))
-    return tuple(
-        accumulate(round_many(bits), call.tensor("self").shape[-1], "reduction", "values", fused=True)
-        for _ in call.outputs
-    )
+    bits = accumulate(round_many(call.joined()), call.tensor("self").shape[-1], "reduction", "values", fused=True)
+    return tuple(end(bits) for _ in call.outputs)
 
 
 RULES = {"norm-layer": _norm_forward, "norm-layer-backward": _norm_backward, "renorm-embedding": _renorm_embedding}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from opscan.numerics.bits import CONST, Bits, Level, at_least, join, round_many, round_once
+from opscan.numerics.bits import CONST, Bits, Level, add, at_least, multiply, round_many, round_once
 from opscan.numerics.call import Call, Operand, is_representable, is_scale
-from opscan.numerics.facts import disjoint
+from opscan.numerics.facts import together
+from opscan.numerics.overlaps import most_at_once
 
 
 def _arithmetic(call: Call) -> tuple[Bits, ...]:
@@ -15,20 +16,35 @@ def _arithmetic(call: Call) -> tuple[Bits, ...]:
 
 
 def _sum_of_two(call: Call) -> tuple[Bits, ...]:
-    """add, sub, rsub: one rounding, unless `alpha` multiplies first."""
+    """add, sub, rsub: one rounding, unless `alpha` multiplies first; sums of sums are longer ones."""
     first, second = call.argument("self"), call.argument("other")
     alpha = call.argument("alpha", 1)
-    inherited = call.joined()
+    if call.packet == "rsub":
+        first, second = second, first
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Operand) and one.zero and isinstance(other, Operand) and _scales(alpha, call) and alpha != 0:
             return call.each_output(other.bits)
-    if alpha == 1 and isinstance(first, Operand) and isinstance(second, Operand) and disjoint(first, second):
-        return call.each_output(inherited)
-    if not _scales(alpha, call) or not _whole(second, call):
-        return call.each_output(round_many(inherited))
-    if call.backward and isinstance(first, Operand) and isinstance(second, Operand):
-        return call.each_output(_gradient_sum(first.bits, second.bits))
-    return call.each_output(round_once(inherited))
+    scaled = second.bits if isinstance(second, Operand) else CONST
+    if not _scales(alpha, call):
+        scaled = multiply(scaled, once=False)
+    total = add(
+        first.bits if isinstance(first, Operand) else CONST,
+        scaled,
+        *_meeting(call, first, second),
+        through_products=not call.backward,
+    )
+    if not _whole(second, call) or not _whole(first, call):
+        total = at_least(total, Level.ARITHMETIC)
+    return call.each_output(total)
+
+
+def _meeting(call: Call, first: Any, second: Any) -> tuple[str, int | None]:
+    """What the sum is named after, and how many addends meet where parts of both are known to be zeros."""
+    if not isinstance(first, Operand) or not isinstance(second, Operand):
+        return "reduction", None
+    sliced = call.backward and any(".slice_backward." in step.op for step in (*first.bits.path, *second.bits.path))
+    region = together(first, second)
+    return ("window" if sliced else "reduction"), most_at_once(region[1]) if region else None
 
 
 def _scales(value: Any, call: Call) -> bool:
@@ -39,32 +55,22 @@ def _whole(value: Any, call: Call) -> bool:
     return isinstance(value, Operand) or is_representable(value, call.output.dtype)
 
 
-def _gradient_sum(first: Bits, second: Bits) -> Bits:
-    """Partial gradients that autograd adds in the order of its nodes, and another device in another."""
-    total = first.addends + second.addends
-    bits = join((first, second))
-    if bits.level > Level.ARITHMETIC:
-        return round_many(bits)
-    if total == 2:
-        return replace(round_once(bits), addends=2)
-    overlapping = any(".slice_backward." in step.op for step in bits.path)
-    cause = "window" if overlapping else "reduction"
-    causes = tuple(dict.fromkeys((*bits.causes, cause)))
-    products = bits.products or bits.level >= Level.ROUNDED_ONCE
-    return replace(bits, level=Level.ACCUMULATED, addends=total, causes=causes, products=products)
-
-
 def _product(call: Call) -> tuple[Bits, ...]:
     """mul: exact by a mask, by signs or by a power of two, else one rounding."""
     first, second = call.argument("self"), call.argument("other")
     inherited = call.joined()
     if any(isinstance(factor, Operand) and (factor.dtype == "bool" or factor.unit) for factor in (first, second)):
         return call.each_output(inherited)
+    if any(_is_zero(factor) for factor in (first, second)):
+        return call.each_output(replace(CONST, level=Level.SELECT, depends=inherited.depends))
     if any(not isinstance(factor, Operand) and _scales(factor, call) for factor in (first, second)):
         return call.each_output(inherited)
-    if call.output.complex or not _whole(second, call) or not _whole(first, call):
-        return call.each_output(round_many(inherited))
-    return call.each_output(round_once(inherited))
+    once = not call.output.complex and _whole(second, call) and _whole(first, call)
+    return call.each_output(multiply(inherited, once=once))
+
+
+def _is_zero(factor: Any) -> bool:
+    return factor.zero if isinstance(factor, Operand) else type(factor) in (int, float) and factor == 0
 
 
 def _quotient(call: Call) -> tuple[Bits, ...]:
@@ -75,8 +81,23 @@ def _quotient(call: Call) -> tuple[Bits, ...]:
         return call.each_output(inherited)
     if not isinstance(divisor, Operand) and is_scale(divisor) and divisor and call.argument("rounding_mode") is None:
         exact = call.tensor("self").rounds and _scales(1 / divisor, call)
-        return call.each_output(inherited if exact else round_once(inherited))
-    return call.each_output(round_many(inherited))
+        return call.each_output(inherited if exact else multiply(inherited))
+    return call.each_output(multiply(inherited, once=False))
+
+
+def _multiply_add(call: Call) -> tuple[Bits, ...]:
+    """addcmul, addcdiv, addr and lerp: the product may be rounded before it is added, or not."""
+    start = call.tensor("self")
+    factor, beta = call.argument("value", call.argument("alpha", 1)), call.argument("beta", 1)
+    base = start.bits if beta == 1 or _scales(beta, call) else multiply(start.bits, once=False)
+    if call.packet == "lerp":
+        base = multiply(call.joined("end"), once=False)
+    if factor == 0:
+        return call.each_output(base)
+    product = multiply(call.joined("self"), once=False)
+    if start.zero or beta == 0:
+        return call.each_output(product)
+    return call.each_output(at_least(add(base, product), Level.ARITHMETIC))
 
 
 def _power(call: Call) -> tuple[Bits, ...]:
@@ -130,6 +151,7 @@ RULES = {
     "sum-of-two": _sum_of_two,
     "product": _product,
     "quotient": _quotient,
+    "multiply-add": _multiply_add,
     "power": _power,
     "scaled-copy": _scaled_copy,
     "masked-scale": _masked_scale,

@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, round_many, round_once
-from opscan.numerics.call import SIGNIFICAND, Call, Operand
+from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, end, multiply, round_many, round_once
+from opscan.numerics.call import SIGNIFICAND, Call, Operand, is_scale
+from opscan.numerics.facts import broadcast
 
 
 def _reduced(call: Call) -> int:
@@ -38,14 +39,14 @@ def _sum(call: Call) -> tuple[Bits, ...]:
 
 def _mean(call: Call) -> tuple[Bits, ...]:
     """A sum, then a division: exact for one value, one rounding for two (halving is exact)."""
-    return call.each_output(mean_of(call.joined(), _reduced(call), "reduction"))
+    return call.each_output(mean_of(call.joined(), _reduced(call), call.output.dtype))
 
 
-def mean_of(bits: Bits, count: int, cause: str, *depends: str) -> Bits:
+def mean_of(bits: Bits, count: int, dtype: str, *depends: str) -> Bits:
     if count <= 1:
         return bits
-    summed = accumulate(bits, count, cause, "shapes", *depends)
-    return summed if count == 2 else round_many(summed)
+    summed = accumulate(bits, count, "reduction", "shapes", *depends)
+    return summed if is_scale(1 / count, dtype) else multiply(summed, once=False)
 
 
 def _product(call: Call) -> tuple[Bits, ...]:
@@ -55,7 +56,7 @@ def _product(call: Call) -> tuple[Bits, ...]:
     if call.output.complex:
         return call.each_output(accumulate(inherited, count, "reduction", "shapes", fused=True))
     summed = accumulate(inherited, count, "reduction", "shapes")
-    return call.each_output(replace(summed, products=True))
+    return call.each_output(replace(end(summed), products=True))
 
 
 def _moments(call: Call) -> tuple[Bits, ...]:
@@ -64,10 +65,10 @@ def _moments(call: Call) -> tuple[Bits, ...]:
     output = call.output
     count = source.numel // output.numel if output.numel else 0
     inherited = call.joined()
-    spread = accumulate(at_least(inherited, Level.ARITHMETIC), count, "reduction", "shapes", fused=True)
+    spread = end(accumulate(at_least(inherited, Level.ARITHMETIC), count, "reduction", "shapes", fused=True))
     if len(call.outputs) == 1:
         return (spread,)
-    return spread, mean_of(inherited, count, "reduction")
+    return spread, mean_of(inherited, count, output.dtype)
 
 
 def _norm_order(call: Call) -> Any:
@@ -80,23 +81,25 @@ def _norm_order(call: Call) -> Any:
 def _norm(call: Call) -> tuple[Bits, ...]:
     order, inherited, source = _norm_order(call), call.joined(), call.tensor("self")
     if call.packet == "renorm":
-        count = source.numel
+        count = source.numel // max(source.shape[call.argument("dim", 0)], 1)
     elif call.packet == "dist":
-        count = max((operand.numel for operand in call.operands()), default=1)
+        count = math.prod(broadcast([operand.shape for operand in call.operands()]))
         inherited = round_once(inherited)
     else:
         count = _reduced(call)
-    plain = call.packet != "renorm" and not source.complex
+    plain = not source.complex
     counts = order == 0 and count < 2 ** SIGNIFICAND.get(call.output.dtype, 24)
     if plain and (order in (math.inf, -math.inf) or counts):
-        return call.each_output(inherited)
-    if plain and order == 1:
-        return call.each_output(accumulate(inherited, count, "reduction", "shapes", "attributes"))
-    return call.each_output(accumulate(round_many(inherited), count, "reduction", "shapes", "attributes", fused=True))
+        bits = inherited
+    elif plain and order == 1:
+        bits = accumulate(inherited, count, "reduction", "shapes", "attributes")
+    else:
+        bits = end(accumulate(round_many(inherited), count, "reduction", "shapes", "attributes", fused=True))
+    return call.each_output(round_many(bits) if call.packet == "renorm" else bits)
 
 
 def _log_sum_exp(call: Call) -> tuple[Bits, ...]:
-    return call.each_output(accumulate(round_many(call.joined()), _reduced(call), "reduction", "shapes"))
+    return call.each_output(end(accumulate(round_many(call.joined()), _reduced(call), "reduction", "shapes")))
 
 
 def _axis_length(call: Call) -> int:
@@ -106,23 +109,22 @@ def _axis_length(call: Call) -> int:
 
 def _scan(call: Call) -> tuple[Bits, ...]:
     inherited, length = call.joined(), _axis_length(call)
-    if call.packet.startswith("logcumsumexp"):
+    if call.packet == "logcumsumexp":
         inherited = round_many(inherited)
-    fused = call.packet.startswith("cumprod") and call.output.complex
+    fused = call.packet == "cumprod" and call.output.complex
     summed = accumulate(inherited, length, "scan", "shapes", fused=fused)
-    if call.packet.startswith("cumprod"):
-        summed = replace(summed, products=True)
-    return call.each_output(summed)
+    if call.packet == "cumsum":
+        return call.each_output(summed)
+    return call.each_output(replace(end(summed), products=True))
 
 
 def _softmax(call: Call) -> tuple[Bits, ...]:
-    return call.each_output(accumulate(round_many(call.joined()), _axis_length(call), "reduction", "shapes"))
+    return call.each_output(end(accumulate(round_many(call.joined()), _axis_length(call), "reduction", "shapes")))
 
 
 def _softmax_backward(call: Call) -> tuple[Bits, ...]:
-    return call.each_output(
-        accumulate(round_many(call.joined()), _axis_length(call), "reduction", "shapes", fused=True)
-    )
+    summed = accumulate(round_many(call.joined()), _axis_length(call), "reduction", "shapes", fused=True)
+    return call.each_output(end(summed))
 
 
 def _loss(call: Call) -> tuple[Bits, ...]:
@@ -130,8 +132,10 @@ def _loss(call: Call) -> tuple[Bits, ...]:
     rounded = round_many(call.joined())
     if call.argument("reduction", 1) == 0:
         return call.each_output(rounded)
-    count = max((operand.numel for operand in call.operands()), default=1)
-    return call.each_output(accumulate(rounded, count, "reduction", "shapes", "attributes", fused=True))
+    count = math.prod(broadcast([operand.shape for operand in call.operands()]))
+    summed = accumulate(rounded, count, "reduction", "shapes", "attributes", fused=True)
+    exact = call.argument("reduction", 1) == 2 or is_scale(1 / max(count, 1), call.output.dtype)
+    return call.each_output(summed if exact else multiply(summed, once=False))
 
 
 def _nll(call: Call) -> tuple[Bits, ...]:

@@ -15,6 +15,9 @@ def _gather_up(call: Call, bits: Bits, addends: int, slots: int, *, base: bool) 
     distinct = _distinct(call)
     if distinct:
         return accumulate(bits, 1 + base, "scatter", "shapes")
+    index = call.arguments.get("index")
+    if isinstance(index, Operand) and index.repeats:
+        return accumulate(bits, min(addends, index.repeats) + base, "scatter", "shapes")
     certain = distinct is False or addends > 2 * slots or addends <= 1
     return accumulate(bits, addends + base, "scatter", "shapes", *(() if certain else ("values",)))
 
@@ -33,12 +36,12 @@ def _index_tensors(call: Call) -> list[Operand]:
 def _extent(call: Call) -> tuple[int, int]:
     """How many values may meet in one place, and how many places there are for them."""
     destination, axis = call.tensor("self", "grad_output"), call.argument("dim", 0)
-    if call.packet.startswith(("index_add", "index_reduce")):
+    if call.packet in ("index_add", "index_reduce"):
         return call.tensor("index").numel, destination.shape[axis] if destination.shape else 1
     if call.packet.startswith("scatter"):
         index = call.tensor("index")
         return (index.shape[axis] if index.shape else 1), (destination.shape[axis] if destination.shape else 1)
-    if call.packet.startswith("put"):
+    if call.packet == "put":
         return call.tensor("index").numel, destination.numel
     if call.packet == "embedding_dense_backward":
         return call.tensor("indices").numel, int(call.argument("num_weights", 1))
@@ -139,7 +142,7 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
     if mode == 2:
         bits = call.joined()
     elif mode == 1:
-        bits = mean_of(call.joined(), indices.numel, "reduction", "values")
+        bits = mean_of(call.joined(), indices.numel, call.output.dtype, "values")
     else:
         bits = accumulate(call.joined(), indices.numel, "reduction", "shapes", "values", fused=weighted)
     rest = join((indices.bits, CONST))

@@ -6,46 +6,62 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opscan.numerics.bits import Bits, accumulate, round_many
+from opscan.numerics.bits import Bits, accumulate, bend, multiply, round_many
 from opscan.numerics.call import SIGNIFICAND, Call, Operand, is_scale, spatial
 from opscan.numerics.facts import pool_of
-from opscan.numerics.overlaps import adaptive_windows, copies, overlap, padding_hits, tapped
-from opscan.numerics.transfer.reductions import mean_of
+from opscan.numerics.overlaps import Windows, adaptive_windows, copies, padding_hits, windows_along
+from opscan.numerics.resampling import FILTERS, Reads, reads
 
 
 def _rank(call: Call) -> int:
     return next(rank for rank in (1, 2, 3) if f"{rank}d" in call.packet)
 
 
+def _windows(call: Call, sizes: Sequence[int], counts: Sequence[int]) -> list[Windows]:
+    """The windows of a pooling from `sizes` to `counts`."""
+    rank = len(sizes)
+    kernel = spatial(call.argument("kernel_size"), rank)
+    stride = spatial(call.argument("stride") or kernel, rank)
+    dilation, padding = (spatial(call.argument(name), rank, at) for name, at in (("dilation", 1), ("padding", 0)))
+    return windows_along(sizes, kernel, stride, dilation, padding, counts)
+
+
+def _divisors(call: Call, windows: Sequence[Windows]) -> list[int]:
+    """What the means of these windows are divided by, axis by axis; their products divide."""
+    if (given := call.argument("divisor_override")) is not None:
+        return [given]
+    border = call.argument("count_include_pad", True) is not False
+    return [divisor for axis in windows for divisor in axis.lengths(border=border)]
+
+
 def _pool_average(call: Call) -> tuple[Bits, ...]:
     rank = _rank(call)
+    sizes, counts = call.tensor("self").shape[-rank:], call.output.shape[-rank:]
     if call.packet.startswith("_adaptive"):
-        count, _ = adaptive_windows(call.tensor("self").shape[-rank:], call.output.shape[-rank:])
+        count, _, lengths = adaptive_windows(sizes, counts)
+        divisors = list(lengths)
     else:
-        count = math.prod(spatial(call.argument("kernel_size"), rank))
-    divisor = call.argument("divisor_override")
-    if divisor is None:
-        return call.each_output(mean_of(call.joined(), count, "window", "attributes"))
+        windows = _windows(call, sizes, counts)
+        count, divisors = math.prod(axis.taps for axis in windows), _divisors(call, windows)
     bits = accumulate(call.joined(), count, "window", "shapes", "attributes")
-    return call.each_output(bits if is_scale(1 / divisor, call.output.dtype) else round_many(bits))
+    return call.each_output(bits if _even(divisors, call) else multiply(bits, once=False))
+
+
+def _even(divisors: Sequence[int], call: Call) -> bool:
+    """Whether dividing by any product of these is exact."""
+    return all(is_scale(1 / divisor, call.output.dtype) for divisor in (*divisors, math.prod(divisors)))
 
 
 def _pool_backward(call: Call) -> tuple[Bits, ...]:
     """avg_pool and max_pool gradients; ties decide which element of a window gets a max gradient."""
     rank = _rank(call)
-    upstream = call.tensor("grad_output")
-    kernel = spatial(call.argument("kernel_size"), rank)
-    stride = spatial(call.argument("stride"), rank, default=0)
-    stride = kernel if not any(stride) else stride
-    dilation = spatial(call.argument("dilation"), rank)
-    hits = overlap(kernel, stride, dilation, upstream.shape[-rank:])
+    windows = _windows(call, call.tensor("self").shape[-rank:], call.tensor("grad_output").shape[-rank:])
+    hits = math.prod(axis.readers for axis in windows)
+    if not call.packet.startswith("avg"):
+        return _by_winners(call, hits, "attributes", "values")
     bits = call.joined()
-    if call.packet.startswith("avg"):
-        divisor = call.argument("divisor_override")
-        even = is_scale(1 / (divisor or math.prod(kernel)), call.output.dtype)
-        even = even and (divisor is not None or not _padded(call, rank))
-        return call.each_output(accumulate(bits if even else round_many(bits), hits, "window", "shapes", "attributes"))
-    return _by_winners(call, hits, "attributes", "values")
+    bits = bits if _even(_divisors(call, windows), call) else multiply(bits, once=False)
+    return call.each_output(accumulate(bits, hits, "window", "shapes", "attributes"))
 
 
 def _by_winners(call: Call, hits: int, *depends: str) -> tuple[Bits, ...]:
@@ -60,14 +76,6 @@ def _by_winners(call: Call, hits: int, *depends: str) -> tuple[Bits, ...]:
     return call.each_output(accumulate(bits, places, "scatter", "shapes", *repeated))
 
 
-def _padded(call: Call, rank: int) -> bool:
-    """Whether windows can be cut to sizes that are no powers of two."""
-    if max(spatial(call.argument("kernel_size"), rank)) <= 2:
-        return False
-    cut = any(spatial(call.argument("padding"), rank, default=0)) and call.argument("count_include_pad", True) is False
-    return cut or bool(call.argument("ceil_mode"))
-
-
 def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
     rank = _rank(call)
     upstream = call.tensor("grad_output").shape[-rank:]
@@ -77,11 +85,9 @@ def _adaptive_backward(call: Call) -> tuple[Bits, ...]:
         kernel, digits = spatial(call.argument("kernel_size"), rank), SIGNIFICAND.get(call.tensor("self").dtype, 24)
         crowded = math.prod(_crowded(*axis, digits) for axis in zip(kernel, upstream, source, strict=True))
         return _by_winners(call, crowded, "values")
-    largest, most = adaptive_windows(source, upstream)
+    _, most, lengths = adaptive_windows(source, upstream)
     if call.packet.startswith("_adaptive_avg"):
-        even = all(size % count == 0 for size, count in zip(source, upstream, strict=True))
-        even = even and is_scale(1 / max(largest, 1), call.output.dtype)
-        bits = bits if even else round_many(bits)
+        bits = bits if _even(list(lengths), call) else multiply(bits, once=False)
         return call.each_output(accumulate(bits, most, "window", "shapes", "attributes"))
     return _by_winners(call, most, "shapes", "values")
 
@@ -94,6 +100,8 @@ def _crowded(kernel: int, count: int, size: int, digits: int) -> int:
     """
     if count <= 1 or size <= kernel:
         return max(1, min(kernel, count))
+    if count == 2:  # the first window begins at the first element, the last ends at the last one
+        return 2 if 2 * kernel > size else 1
     step = (size - kernel) / (count - 1)
     return min(count, math.floor((kernel + 6 * size * 2.0**-digits) / step) + 1)
 
@@ -114,59 +122,49 @@ def _nearest_backward(call: Call) -> tuple[Bits, ...]:
     return call.each_output(accumulate(call.joined(), most, "window", "shapes", "attributes"))
 
 
-def _taps(call: Call) -> tuple[int, int]:
-    """(addends of one interpolated element, axes that are resampled)."""
-    axes = _rank(call) if "trilinear" not in call.packet else 3
-    per_axis = next((taps for name, taps in (("bicubic", 4), ("lanczos", 6)) if name in call.packet), 2)
-    return per_axis, axes
-
-
-def _keeps_size(call: Call, source: Sequence[int], target: Sequence[int]) -> bool:
-    """Every weight is 0 or 1 then, unless a scale factor places the samples elsewhere."""
-    given = [value for name, value in call.arguments.items() if "scale" in name and value is not None]
-    scales = [scale for value in given for scale in (value if isinstance(value, (list, tuple)) else [value])]
-    return list(source) == list(target) and all(scale == 1 for scale in scales)
+def _resampled(call: Call, source: Sequence[int], target: Sequence[int]) -> list[Reads]:
+    """What each axis of the target reads of the source."""
+    taps = next(count for name, count in FILTERS.items() if name in call.packet)
+    scales = call.argument("scale_factors") or [value for name, value in call.arguments.items() if "scales" in name]
+    align, smooth = bool(call.argument("align_corners")), "_aa" in call.packet
+    scales = scales if any(scales) else [None] * len(source)
+    axes = zip(source, target, scales, strict=True)
+    return [reads(size, to, taps, align=align, scale=scale, smooth=smooth) for size, to, scale in axes]
 
 
 def _interpolate(call: Call) -> tuple[Bits, ...]:
-    per_axis, axes = _taps(call)
-    if _keeps_size(call, call.tensor("input", "self").shape[-axes:], call.output.shape[-axes:]):
+    source = call.tensor("input", "self").shape[2:]
+    axes = _resampled(call, source, call.output.shape[2:])
+    if all(axis.copies for axis in axes):
         return call.each_output(call.joined())
-    if call.packet.endswith("_aa"):
-        source, target = call.tensor("input", "self").shape[-axes:], call.output.shape[-axes:]
-        per_axis = max(per_axis * math.ceil(size / max(to, 1)) for size, to in zip(source, target, strict=True))
-    taps = per_axis**axes
-    bits = round_many(call.joined())
-    return call.each_output(accumulate(bits, taps, "window", "attributes", fused=True))
+    taps = math.prod(axis.taps for axis in axes)
+    return call.each_output(accumulate(round_many(call.joined()), taps, "window", "attributes", fused=True))
 
 
 def _interpolate_backward(call: Call) -> tuple[Bits, ...]:
-    per_axis, axes = _taps(call)
-    upstream = call.tensor("grad_output").shape[-axes:]
-    sizes = call.output.shape[-axes:]
-    if _keeps_size(call, upstream, sizes):
-        return call.each_output(call.joined())
-    most = 1
-    for given, size in zip(upstream, sizes, strict=True):
-        most *= tapped(given, size, per_axis)
-    bits = round_many(call.joined())
-    return call.each_output(accumulate(bits, most, "window", "shapes", "attributes", fused=True))
+    axes = _resampled(call, call.output.shape[2:], call.tensor("grad_output").shape[2:])
+    bits, readers = call.joined(), math.prod(axis.readers for axis in axes)
+    if all(axis.copies for axis in axes):
+        return call.each_output(accumulate(bits, readers, "window", "shapes", "attributes"))
+    return call.each_output(accumulate(round_many(bits), readers, "window", "shapes", "attributes", fused=True))
 
 
 def _fold(call: Call) -> tuple[Bits, ...]:
     """col2im: the patches are added up where they overlap. With a border there can be more of them than elements."""
     kernel, stride, dilation = (spatial(call.argument(name), 2) for name in ("kernel_size", "stride", "dilation"))
-    padding = spatial(call.argument("padding"), 2, default=0)
-    axes = zip(spatial(call.argument("output_size"), 2), kernel, stride, dilation, padding, strict=True)
+    padding, sizes = spatial(call.argument("padding"), 2, default=0), spatial(call.argument("output_size"), 2)
+    axes = zip(sizes, kernel, stride, dilation, padding, strict=True)
     patches = [(size + 2 * border - spread * (taps - 1) - 1) // step + 1 for size, taps, step, spread, border in axes]
-    return call.each_output(
-        accumulate(call.joined(), overlap(kernel, stride, dilation, patches), "window", "attributes")
-    )
+    windows = windows_along(sizes, kernel, stride, dilation, padding, patches)
+    hits = math.prod(axis.readers for axis in windows)
+    return call.each_output(accumulate(call.joined(), hits, "window", "attributes"))
 
 
 def _unfold_backward(call: Call) -> tuple[Bits, ...]:
-    hits = math.ceil(call.argument("size", 1) / call.argument("step", 1))
-    return call.each_output(accumulate(call.joined(), hits, "window", "attributes"))
+    size, step, sizes = call.argument("size", 1), call.argument("step", 1), call.argument("input_sizes", ())
+    length = sizes[call.argument("dim", 0)] if sizes else 1
+    windows = Windows(length, size, step, 1, 0, (length - size) // step + 1)
+    return call.each_output(accumulate(call.joined(), windows.readers, "window", "attributes"))
 
 
 def _max_pool(call: Call) -> tuple[Bits, ...]:
@@ -174,7 +172,7 @@ def _max_pool(call: Call) -> tuple[Bits, ...]:
 
     Fractional windows lie where random samples say.
     """
-    bits = call.joined()
+    bits = bend(call.joined())
     tied = replace(bits, depends=bits.depends | {"values"})
     return tuple(tied if position else bits for position in range(len(call.outputs)))
 

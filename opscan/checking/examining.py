@@ -1,0 +1,183 @@
+"""Examine one call: run it, ask for both answers, and hold them against each other and against the oracles."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import contextlib
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from opscan.checking.calls import DATA, FreshCall, Inexpressible, case_of, labels, subject_of
+from opscan.checking.comparing import Remark, contradiction, differences, is_explained, looseness, pairs
+from opscan.checking.naming import parameters_of
+from opscan.checking.runs import Run, Subject, run
+from opscan.checking.truths import Truth, observe
+from opscan.model import Case, Classification
+from opscan.numerics.classify import classify
+from opscan.numerics.declared.answering import declare
+
+_FAN = 72
+_BY_VALUES = re.compile(
+    r"index .*out of|out of bounds|indices|singular|positive.definite|converge|probabilit|all elements"
+    r"|expected .*values|offsets|monoton|contain|target .*out|class values|negative entr|nan |histogram|sorted|repeats"
+    r"|batch_size|p_in|tried to access index|eigenvectors|zerodivision|number of elements of source"
+    r"|cannot be negative|q values|allocated size|argument #2 'targets'"
+)
+"""What an operator says that refuses the values it was given, not the call."""
+_NO_KERNEL = re.compile(
+    r"not implemented for|not supported|unsupported|not support|no kernel|only support|expected .*(dtype|scalar type)"
+    r"|could not run|mkldnn|mkl fft|cuda|on the cpu|not yet implemented|not currently"
+)
+
+
+class OutOfTime(Exception):
+    """The call ran longer than it may."""
+
+
+@dataclass
+class Examined:
+    """What came of one call. `outcome`: accepted, refused, without-kernel, inexpressible, out-of-time."""
+
+    outcome: str
+    reason: str = ""
+    declared: bool = False
+    traced: bool = False
+    looked: bool = False
+    remarks: list[Remark] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raises OutOfTime inside of the block once it has run so long. In the main thread only."""
+
+    def ring(*_: object) -> None:
+        raise OutOfTime
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def examine(call: FreshCall, seed: int, *, oracles: bool, seconds: float) -> Examined:
+    """Nothing is raised. `oracles`: also ask these, which takes about fifty times as long."""
+    try:
+        with limit(seconds):
+            case = case_of(call)
+            return _examined(call, case, seed, oracles=oracles)
+    except Inexpressible as problem:
+        return Examined("inexpressible", str(problem))
+    except OutOfTime:
+        return Examined("out-of-time")
+
+
+def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Examined:
+    ran = _ran(call, seed)
+    declared, traced = declare(case), classify(case)
+    found = Examined("accepted", declared=bool(declared and declared.tensors), traced=bool(traced.tensors))
+    if isinstance(ran, str):
+        found.outcome, found.reason = _refusal(ran), ran
+        if found.outcome == "refused":
+            for who, known in (("declared", declared), ("traced", traced)):
+                if known is not None and known.tensors:
+                    found.remarks.append(Remark("refused-but-answered", "", f"{who}, though torch says: {ran}"))
+        return found
+    what, first = ran
+    if declared is not None and declared.tensors and traced.tensors:
+        found.remarks += differences(declared, traced)
+    if declared is not None and not declared.tensors and traced.tensors:
+        found.remarks.append(Remark("differing", "", f"declared: {declared.reason}; a trace answers"))
+    names = dict(_labelled(call, first))
+    for who, known in (("declared", declared), ("traced", traced)):
+        if known is not None and known.tensors:
+            found.remarks += _of_other_form(who, known, first, names)
+    if oracles:
+        truths = observe(what, first=first, fan_limit=_FAN)
+        found.looked = True
+        for who, known in (("declared", declared), ("traced", traced)):
+            if known is not None and known.tensors:
+                found.remarks += _held(who, call.name, known, truths, names)
+    return found
+
+
+def _ran(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
+    """The run on the first data that the operator takes; why it takes none."""
+    reason = ""
+    order = DATA if seed % 2 else (DATA[1], DATA[0], *DATA[2:])
+    for data in order:
+        try:
+            what = subject_of(call, data, seed)
+            return what, run(what)
+        except OutOfTime:
+            raise
+        except Exception as problem:
+            lines = str(problem).strip().splitlines() or [type(problem).__name__]
+            told = f"{type(problem).__name__}: {lines[0][:160]}"
+            reason = reason or told
+            if not _BY_VALUES.search(told.lower()):
+                return told
+    return reason
+
+
+def _refusal(told: str) -> str:
+    text = told.lower()
+    if told.startswith("NotImplementedError") or _NO_KERNEL.search(text):
+        return "without-kernel"
+    return "refused-by-values" if _BY_VALUES.search(text) else "refused"
+
+
+def _labelled(call: FreshCall, first: Run) -> Iterator[tuple[str, str]]:
+    leaves = labels(call, parameters_of(call.name))
+    for name in first.tensors:
+        if name.startswith("grad:"):
+            yield name, f"grad:{leaves[int(name.removeprefix('grad:'))]}"
+
+
+def _of_other_form(who: str, known: Classification, first: Run, names: dict[str, str]) -> Iterator[Remark]:
+    """Tensors that the run has and the answer has not, or the other way round, and other shapes and dtypes."""
+    from opscan.numerics.dtypes import ATK_DTYPES
+
+    ran = {names.get(name, name): tensor for name, tensor in first.tensors.items()}
+    told = {tensor.name.partition("(")[0]: tensor for tensor in known.tensors}
+    if set(ran) != set(told):
+        yield Remark("unequal-tensors", "", f"{who} has {', '.join(told)}; the run has {', '.join(ran)}")
+    for name in ran.keys() & told.keys():
+        dtype = str(ran[name].dtype).removeprefix("torch.")
+        dtype = ATK_DTYPES.get(dtype, dtype)
+        shape = tuple(ran[name].shape)
+        # a trace takes the largest shape that the values can ask for
+        same_shape = shape == told[name].shape if who == "declared" else len(shape) == len(told[name].shape)
+        if dtype != told[name].dtype or not same_shape:
+            form = f"{told[name].dtype}{list(told[name].shape)}, ran as {dtype}{list(ran[name].shape)}"
+            yield Remark("unequal-tensors", name, f"{who} {form}")
+
+
+def _held(
+    who: str, name: str, known: Classification, truths: dict[str, Truth], names: dict[str, str]
+) -> Iterator[Remark]:
+    for label, tensor, truth in pairs(known, truths, names):
+        if truth is None or not truth.numel:
+            continue
+        if (problem := contradiction(tensor, truth)) and not is_explained(problem, name):
+            yield Remark("unsound", label, f"{who} {_said(tensor)}: {problem}; {_seen(truth)}")
+        elif text := looseness(tensor, truth):
+            yield Remark("loose", label, f"{who} {text}")
+
+
+def _said(tensor: Any) -> str:
+    once = " correctly rounded" if tensor.correctly_rounded else ""
+    return f"{tensor.numeric_class} {tensor.extent}{once}"
+
+
+def _seen(truth: Truth) -> str:
+    marks = [name for name in ("order", "moved", "split") if getattr(truth, name)]
+    exact = "exact" if truth.exact else "rounded once" if truth.rounded_once else "rounded"
+    return f"seen: {exact}, fan {truth.fan}{''.join(f', {mark}' for mark in marks)}"

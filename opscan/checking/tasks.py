@@ -1,0 +1,31 @@
+"""Which calls a check draws: as many of each operator, in portions that keep one process busy for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opscan.checking.crew import Task
+from opscan.checking.naming import database
+
+_PORTION = 64
+
+
+def tasks_of(only: Sequence[str], *, calls: int, seed: int, share: float, seconds: float) -> list[Task]:
+    """Tasks for `calls` calls in all, of the operators whose name contains one of `only` (of all, where there is none).
+
+    Where there are more operators than calls, the seed chooses.
+    """
+    from random import Random
+
+    bases = [base for base in sorted(database()) if not only or any(part in base for part in only)]
+    if not bases:
+        return []
+    each, more = divmod(calls, len(bases))
+    longer = set(Random(seed).sample(bases, more))
+    tasks = []
+    for base in bases:
+        count = each + (base in longer)
+        tasks += [
+            Task(base, start, min(start + _PORTION, count), seed, share, seconds) for start in range(0, count, _PORTION)
+        ]
+    return tasks
