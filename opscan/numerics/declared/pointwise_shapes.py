@@ -15,9 +15,9 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, resized_a
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled_dtype",
-    "halved", "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype",
-    "ramp_length", "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
+    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled_dtype", "halved",
+    "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype", "ramp_length",
+    "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
 ]  # fmt: skip
 
 
