@@ -110,7 +110,7 @@ def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-def _operate(name: str, *args: Any, **kwargs: Any) -> Any:
+def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return call(name, args, kwargs)
 
 
