@@ -15,9 +15,9 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, resized_a
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled", "filled_dtype",
-    "halved", "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype",
-    "ramp_length", "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
+    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled_dtype", "halved",
+    "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype", "ramp_length",
+    "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
 ]  # fmt: skip
 
 
@@ -155,16 +155,6 @@ def triangle(rows: int, columns: int, offset: int, *, lower: bool) -> int:
     below = sum(min(max(row + offset + 1, 0), columns) for row in range(rows))
     above = sum(columns - min(max(row + offset, 0), columns) for row in range(rows))
     return below if lower else above
-
-
-def filled(value: Tensor, number: Any) -> Dtype:
-    """The dtype of a tensor into which a number, or a tensor without axes, is written."""
-    if isinstance(number, Tensor) and number.shape:
-        raise Refused("a value without axes is needed")
-    given = number.dtype if isinstance(number, Tensor) else filled_dtype(number)
-    if dtypes.category(given) > dtypes.category(value.dtype):
-        raise Refused(f"{given} is not written into {value.dtype}")
-    return value.dtype
 
 
 def drawn_dtype(dtype: Dtype) -> Dtype:
