@@ -183,7 +183,8 @@ def torch_attribute(space: Namespace, name: str) -> Any:
 
 
 _WRITTEN = words(
-    "uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ constant_ ones_ zeros_ eye_ dirac_"
+    "uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ constant_ ones_ zeros_ eye_ "
+    "dirac_"
 )
 _SHAPED = words("trunc_normal_ sparse_ orthogonal_")
 """Initialisers that look at what they have drawn; how it is distributed is all the same here."""
