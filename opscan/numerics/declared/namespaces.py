@@ -11,6 +11,7 @@ from typing import Any
 from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
+    fourier_shapes,
     index_shapes,
     layer_shapes,
     pointwise_shapes,
@@ -58,6 +59,7 @@ def undeclared(reason: str) -> None:
 
 _SHAPES = (
     contraction_shapes,
+    fourier_shapes,
     index_shapes,
     layer_shapes,
     pointwise_shapes,
