@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opscan.numerics.declared.shapes import Shape, axes_of, axis_of, broadcast, sizes
+from opscan.numerics.declared.shapes import Shape, broadcast, sizes
 from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
-    "batched", "columns", "least", "least_squares", "level", "matrix", "orthogonal", "positive", "reflected",
-    "singular", "solved", "square", "transformed", "transformed_axes", "transformed_sizes", "unpacked",
+    "batched", "columns", "least", "least_squares", "level", "matrix", "orthogonal", "reflected", "singular",
+    "solved", "square", "unpacked",
 ]  # fmt: skip
 
 
@@ -116,38 +116,3 @@ def least_squares(left: Any, right: Any, driver: str | None) -> list[Shape]:
     if math.prod(lead) == 0:
         raise Refused("no system at all")
     return [solution, residuals, rank, values]
-
-
-def transformed(value: Any, axes: Sequence[int]) -> Shape:
-    """The shape of what is transformed along axes. Raises Refused where an axis has no elements."""
-    shape = sizes(value)
-    if any(shape[axis_of(axis, len(shape))] < 1 for axis in axes):
-        raise Refused("a transform needs at least one element")
-    return shape
-
-
-def transformed_axes(value: Any, wanted: Sequence[int] | None, axes: Sequence[int] | None) -> list[int]:
-    """The axes that are named, else the last ones of which sizes are given, else all."""
-    rank = len(sizes(value))
-    if axes is not None:
-        found = axes_of(axes, rank) if axes else []
-    else:
-        found = list(range(rank))[rank - len(wanted) :] if wanted is not None else list(range(rank))
-    if wanted is not None and len(wanted) != len(found):
-        raise Refused("as many sizes as axes are needed")
-    if not found:
-        raise Refused("at least one axis is needed")
-    return found
-
-
-def transformed_sizes(value: Any, wanted: Sequence[int] | None, axes: Sequence[int] | None) -> list[int]:
-    """The sizes along these axes, -1 for what is there."""
-    shape, found = sizes(value), transformed_axes(value, wanted, axes)
-    given = wanted or [-1] * len(found)
-    return [shape[axis] if size == -1 else size for axis, size in zip(found, given, strict=True)]
-
-
-def positive(size: int) -> int:
-    if size < 1:
-        raise Refused("a size must be above 0")
-    return size
