@@ -177,7 +177,7 @@ def _judge(
         if output is None:
             continue
         _State.numbers += 1
-        moved = looks and packet not in _SAME_PLACES
+        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
         placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
