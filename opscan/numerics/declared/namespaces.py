@@ -11,7 +11,9 @@ from typing import Any
 from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
+    fourier_shapes,
     index_shapes,
+    layer_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -57,7 +59,9 @@ def undeclared(reason: str) -> None:
 
 _SHAPES = (
     contraction_shapes,
+    fourier_shapes,
     index_shapes,
+    layer_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -106,7 +110,7 @@ def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-def _operate(name: str, *args: Any, **kwargs: Any) -> Any:
+def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return call(name, args, kwargs)
 
 
@@ -147,7 +151,8 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
     if is_method or head in ("Tensor", "torch.Tensor"):
         keys = [f"Tensor.{last}", last]
     elif name.startswith(("torch.ops.aten.", "aten.")):
-        keys = [name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]]
+        packet = name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]
+        keys = [f"aten.{packet}", packet]
     else:
         space = {"F": "nn.functional", "functional": "nn.functional"}.get(head, head.removeprefix("torch."))
         if head == "torch":

@@ -14,8 +14,7 @@ from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
     "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments", "nll_shapes",
-    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
-    "svd_shapes",
+    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype", "svd_shapes",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}

@@ -13,9 +13,9 @@ from opscan.numerics.declared.shapes import Shape, sizes, spread_axes, windows
 from opscan.numerics.declared.values import Refused
 
 __all__ = [
-    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled", "fractional", "from_columns",
-    "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size", "sampled",
-    "unpooled", "unpooled_size",
+    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled_sizes", "fractional",
+    "from_columns", "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size",
+    "sampled", "unpooled", "unpooled_size",
 ]  # fmt: skip
 
 
@@ -81,13 +81,16 @@ def line_of(value: Any) -> list[int]:
 def pooled(
     value: Any, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, divisor: Any = None
 ) -> Shape:
+    """Of a pooling; that of means takes no border of three axes for room, so it leaves `dilation` None."""
     shape = _held(value, rank)
     taps, border = spread_axes(kernel, rank), spread_axes(padding, rank, 0)
     if any(2 * width > count for width, count in zip(border, taps, strict=True)):
         raise Refused("the padding is at most half the window")
     if divisor == 0:
         raise Refused("the divisor is 0")
-    return (*shape[:-rank], *windows(shape[-rank:], taps, stride, border, dilation, ceil_mode))
+    if dilation is None and rank == 3 and any(k > size for k, size in zip(taps, shape[-rank:], strict=True)):
+        raise Refused("a window is longer than its axis")
+    return (*shape[:-rank], *windows(shape[-rank:], taps, stride, border, dilation or 1, ceil_mode))
 
 
 def pooled_back(value: Any, rank: int, upstream: Any, *attributes: Any) -> Shape:
@@ -97,7 +100,7 @@ def pooled_back(value: Any, rank: int, upstream: Any, *attributes: Any) -> Shape
     return sizes(value)
 
 
-def filled(target: Any, value: Any, rank: int) -> list[int]:
+def filled_sizes(target: Any, value: Any, rank: int) -> list[int]:
     """An output size with None for the axes that stay as they are."""
     numbers = list(target) if isinstance(target, (list, tuple)) else [target] * rank
     if len(numbers) != rank or len(sizes(value)) <= rank:
@@ -179,9 +182,11 @@ def padded(value: Any, padding: Sequence[int], rank: int | None = None, *, withi
         axis, before, after = -1 - place, padding[2 * place], padding[2 * place + 1]
         if within == "reflect" and max(before, after) >= shape[axis]:
             raise Refused(f"a border of {max(before, after)} is not reflected from {shape[axis]} elements")
+        if shape[axis] + before + after < 0 or (rank is None and shape[axis] + min(before, 0) + min(after, 0) < 0):
+            raise Refused("more is cut off than there is")
         shape[axis] += before + after
-        if shape[axis] < (0 if rank is None else 1):
-            raise Refused("nothing is left of an axis")
+    if rank is not None and max(shape[-rank:]) < 1:
+        raise Refused("nothing is left")
     return tuple(shape)
 
 
