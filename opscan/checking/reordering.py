@@ -5,6 +5,8 @@ It knows nothing of the kinds table. Two principles stand behind it:
 - Where a call is linear in one tensor, that tensor is split into parts (each element in one part, zeros elsewhere), the
   call is made once per part and the results are added up in a chosen order. Elements that never meet are not disturbed.
 - Where a call is symmetric along an axis, that axis is permuted before the call and, where it survives, put back after.
+- Two products have one order, but whoever fuses a multiplication with the addition rounds one of them not at all. Not
+  every CPU does, so it is done here.
 
 `Order.GIVEN` redoes the same arithmetic in the natural order: only runs of this module are compared with each other, so
 that a difference is one of order and not of algorithm.
@@ -37,7 +39,9 @@ class Order:
 
 
 GIVEN = Order("given")
-ORDERS = (Order("reversed", backwards=True), Order("shuffled", shuffle=1), Order("blocked", shuffle=2, backwards=True))
+FUSED = Order("reversed", backwards=True)
+"""Where two products meet, the later one is not rounded before."""
+ORDERS = (FUSED, Order("shuffled", shuffle=1), Order("blocked", shuffle=2, backwards=True))
 
 
 def split(tensor: torch.Tensor, order: Order) -> list[torch.Tensor]:
@@ -105,6 +109,11 @@ PAIRED = frozenset({
 })  # fmt: skip
 
 
+TWO_PRODUCTS = frozenset({"linalg_cross", "upsample_linear1d"})
+NARROW = (torch.float32, torch.float16, torch.bfloat16)
+"""Dtypes of which float64 holds every product."""
+
+
 class Reordered(TorchDispatchMode):  # type: ignore[misc]
     """Enter it around a run; `redone` counts the calls that were made in another way."""
 
@@ -116,7 +125,9 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         arguments = _named(func, args, kwargs or {})
         packet = func._schema.name.split("::")[1]
-        redo = self._way(packet.rstrip("_"), arguments)
+        plain = packet.rstrip("_")
+        fused = plain in TWO_PRODUCTS and arguments["self"].dtype in NARROW and self.order in (GIVEN, FUSED)
+        redo = self._two_products(plain, arguments) if fused else self._way(plain, arguments)
         if redo is None or "out" in arguments:
             return func(*args, **(kwargs or {}))
         self.redone += 1
@@ -153,6 +164,27 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         if packet in ("cumprod", "logcumsumexp"):
             return self._scan(packet, arguments)
         return None
+
+    def _two_products(self, packet: str, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any]:
+        tensor = arguments["self"]
+
+        def held(product: torch.Tensor) -> torch.Tensor:
+            return product if self.order == FUSED else product.to(tensor.dtype).double()
+
+        def cross(_: Callable[..., Any]) -> torch.Tensor:
+            one, other = (t.double() for t in torch.broadcast_tensors(tensor, arguments["other"]))
+            axis = arguments.get("dim", -1)
+            second = (one.roll(-2, axis) * other.roll(-1, axis)).to(tensor.dtype)
+            return (held(one.roll(-1, axis) * other.roll(-2, axis)) - second).to(tensor.dtype)
+
+        def linear(call: Callable[..., Any]) -> torch.Tensor:
+            first, *others = [held(call(self=part.double())) for part in split(tensor, self.order)]
+            total = first.to(tensor.dtype)
+            for product in others:
+                total = (total + product).to(tensor.dtype)
+            return total
+
+        return cross if packet == "linalg_cross" else linear
 
     def _affine(self, base: str, factor: str, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
         start, source = arguments.get(base), arguments[factor]

@@ -21,6 +21,10 @@ SEVERAL = 3
 """From so many addends on, the order of a sum shows."""
 
 
+MAX_SOURCES = 6
+Sources = frozenset[tuple[int, int]]
+
+
 class Level(IntEnum):
     """From the strictest to the loosest; a join takes the larger."""
 
@@ -41,8 +45,8 @@ class Bits:
     `ended`: the sums that a rounding has ended, in the order in which the bits met them. `addends`: how many values the
     sum holds that is still growing, for `cause` where its order is open (a lone value and an exact pair have none).
     `chain`: how many values additions one by one have put together without a rounding of another kind between;
-    `terms`: the same, products in between allowed. `sources`: some of the elements that the addends come from, at most
-    `SEVERAL`; nothing is known of these where it is empty.
+    `terms`: the same, products in between allowed. `sources`: some of the elements that the addends come from, each a
+    tensor and a place in it, at most `MAX_SOURCES`; nothing is known of these where it is empty.
     """
 
     level: Level = Level.SELECT
@@ -51,7 +55,7 @@ class Bits:
     cause: str = ""
     chain: int = 1
     terms: int = 1
-    sources: frozenset[int] = frozenset()
+    sources: Sources = frozenset()
     depends: frozenset[str] = frozenset()
     products: bool = False
     path: tuple[Step, ...] = ()
@@ -131,12 +135,16 @@ def _few(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     return tuple(stages[place] for place in sorted(kept))
 
 
-def _merge_sources(known: list[Bits]) -> frozenset[int]:
+def few(sources: Iterable[tuple[int, int]]) -> Sources:
+    return frozenset(sorted(set(sources))[:MAX_SOURCES])
+
+
+def _merge_sources(known: list[Bits]) -> Sources:
     """Of all the operands; nothing where one of them could come from anywhere."""
     varying = [bits for bits in known if bits.level != Level.CONST]
     if any(not bits.sources for bits in varying):
         return frozenset()
-    return frozenset(sorted(frozenset().union(*(bits.sources for bits in varying)))[:SEVERAL])
+    return few(source for bits in varying for source in bits.sources)
 
 
 def _merge_paths(paths: list[tuple[Step, ...]]) -> tuple[Step, ...]:
@@ -185,7 +193,8 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
 
     Two exact addends are rounded once whatever the order; two rounded ones still in a fixed order, unless the
     products can be `fused` into the sum (then already two depend on which product is rounded). One addend is none, and
-    a sum of nothing a constant. A sum of sums is one sum of all their addends, a sum of products of sums another one.
+    a sum of nothing a constant. A sum of sums is one sum of all their addends, a sum of products of sums another one; a
+    formula that takes one element of each tensor is one addend.
     """
     if bits.level == Level.CONST and not fused:
         return replace(bits, uninitialised=False)
@@ -194,7 +203,7 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
     if count <= 1:
         return replace(bits, depends=bits.depends | frozenset(depends) - {"values"}, uninitialised=False)
     depends_on = bits.depends | frozenset(depends)
-    before = end(bits) if fused else bits
+    before = end(bits) if fused or (bits.chain > 1 and not bits.cause and _places(bits) == 1) else bits
     total = before.addends * count
     if total == 2 and not fused:
         level = Level.ROUNDED_ONCE if bits.level <= Level.SELECT else Level.ARITHMETIC
@@ -234,18 +243,21 @@ def add(
     most = first.addends + second.addends if most is None else most
     if most <= 1:
         return replace(bits, uninitialised=False)
+    products = _is_product(first) or _is_product(second)
+    several, grown = _several(bits, products), first.cause or second.cause
     chain = min(first.chain + second.chain, most)
-    addends = max(1, chain, min(_counted(first) + _counted(second), most))
+    met = max(first.addends, second.addends) if _meet_again(first, second) else _counted(first) + _counted(second)
+    addends = max(1, min(met, most), chain if several or not grown else 1)
     terms = first.terms + second.terms if most >= first.addends + second.addends else bits.terms
     if addends == 2 and bits.level <= Level.SELECT:
         return replace(at_least(bits, Level.ROUNDED_ONCE), addends=2, chain=2, terms=2)
-    long = through_products and terms >= LONG
-    summed = bool(first.cause or second.cause) or ((addends >= SEVERAL or long) and _several(bits))
-    summed = summed and bits.level <= Level.ACCUMULATED
     ended = _merge_stages([first.ended, second.ended])
-    if summed and long and addends < terms and not (first.cause or second.cause):
+    long = through_products and terms >= LONG and several
+    if long and addends < terms and not grown:
         addends = terms
         ended = tuple(stage for stage in ended if stage not in (Stage(cause, first.terms), Stage(cause, second.terms)))
+    summed = grown or (addends >= SEVERAL and (several or _summed(first) or _summed(second)))
+    summed = bool(summed) and bits.level <= Level.ACCUMULATED
     return replace(
         at_least(bits, Level.ACCUMULATED if summed else Level.ARITHMETIC),
         ended=ended,
@@ -253,7 +265,7 @@ def add(
         cause=_cause(first.cause, second.cause) or cause if summed else "",
         chain=chain,
         terms=terms,
-        products=_is_product(first) or _is_product(second),
+        products=products,
     )
 
 
@@ -266,8 +278,28 @@ def _counted(bits: Bits) -> int:
     return 0 if bits.addends == 1 and bits.ended else bits.addends
 
 
-def _several(bits: Bits) -> bool:
-    return not bits.sources or len(bits.sources) >= SEVERAL
+def _summed(bits: Bits) -> bool:
+    """Whether a call of its own has added up several elements."""
+    return bits.addends > 1 and bits.chain == 1
+
+
+def _several(bits: Bits, products: bool) -> bool:
+    """Whether addends are several elements of a tensor, or copies from several; else an element's own formula."""
+    return not bits.sources or _places(bits) >= SEVERAL or (not products and len(bits.sources) >= SEVERAL)
+
+
+def _meet_again(first: Bits, second: Bits) -> bool:
+    """Whether two sums are over the same elements, each time with other weights."""
+    if 1 in (first.addends, second.addends) or not first.sources or not second.sources:
+        return False
+    shared = {tensor for tensor, _ in first.sources} & {tensor for tensor, _ in second.sources}
+    of_both = [{place for place in bits.sources if place[0] in shared} for bits in (first, second)]
+    return bool(shared) and of_both[0] == of_both[1]
+
+
+def _places(bits: Bits) -> int:
+    """Of how many places of one tensor the addends are known to come; 0 where nothing is known."""
+    return max(Counter(tensor for tensor, _ in bits.sources).values(), default=0)
 
 
 def lengthen(bits: Bits, inherited: Bits, factor: int) -> Bits:

@@ -193,10 +193,14 @@ def erases(call: Call) -> bool:
 def _makes_zeros(call: Call) -> bool:
     if call.packet in _ZEROS:
         return True
-    factor = call.argument("other")
-    if call.packet == "mul" and type(factor) in (int, float) and factor == 0:
-        # a sum may overflow on one device alone, and 0 * inf is NaN
-        return erases(call) or bool(call.joined().level <= Level.SELECT)
+    if call.packet == "mul":
+        factors = (call.argument("self"), call.argument("other"))
+        return any(factor.zero if isinstance(factor, Operand) else factor == 0 for factor in factors) and (
+            # a sum may overflow on one device alone, and 0 * inf is NaN
+            erases(call) or bool(call.joined().level <= Level.SELECT)
+        )
+    if call.packet in ("sum", "neg") or kind_of(call.packet) == "view":
+        return call.tensor("self").zero if any(True for _ in call.operands()) else False
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 

@@ -115,7 +115,8 @@ def _resolve_method(name: str, last: str) -> Operator | str:
         return f"torch {torch.__version__} has no method Tensor.{last}"
     if last not in _CONVERSIONS | _COMPOSED and not _is_dispatched(last):
         return f"`{name}` is not an operator"
-    return Operator(name, method, ("self", *_parameters(method, last)), method=True)
+    names = _parameters(method, last)
+    return Operator(name, method, ("self", *names[names[:1] == ("input",) :]), method=True)
 
 
 def _resolve_aten(name: str) -> Operator | str:

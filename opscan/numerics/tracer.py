@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.numerics.bits import CONST, SEVERAL, Bits, Level, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, few, join, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
@@ -42,7 +42,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._parts: dict[int, WrittenParts] = {}
         self._leaked: Bits | None = None
         self._steered = False
-        self._calls = 0
         self._alive: list[Any] = []
         self._hosted: set[int] = set()
         self._replaced: dict[int, Any] = {}
@@ -54,7 +53,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """What is read now only decides whether the golden raises, after which nothing is compared."""
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, replace(bits, sources=frozenset({_storage(tensor)})))
+        self._set(tensor, replace(bits, sources=frozenset({(_storage(tensor), 0)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
@@ -73,8 +72,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = NOTHING if own is None else own
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
-        sources = sorted({hash((key, place)), *(bits.sources - {key})})
-        return replace(bits, sources=frozenset(sources[:SEVERAL])), facts
+        return replace(bits, sources=few((source, hash((key, place, at))) for source, at in bits.sources)), facts
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -169,8 +167,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._calls += 1
-                self._store(output, with_step(call, kind, sourced(call, kind, bits, -self._calls)), facts, written)
+                told = [_told(value) for value in arguments.values()]
+                self._store(output, with_step(call, kind, sourced(call, kind, bits, told)), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
@@ -305,6 +303,14 @@ def _repeats(tensor: Any, known: int) -> int:
             return 0
         offsets = [offset + place * stride for offset in offsets for place in range(size)]
     return max(Counter(offsets).values(), default=0)
+
+
+def _told(value: Any) -> Any:
+    """What of an argument says which elements go where; of an index that it is this one."""
+    if isinstance(value, torch.Tensor):
+        exact = not (value.is_floating_point() or value.is_complex())
+        return (tuple(value.shape), (_storage(value), value.storage_offset()) if exact else None)
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _packet(func: Any) -> str:

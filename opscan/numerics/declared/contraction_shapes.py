@@ -13,7 +13,8 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, sizes
 from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
-    "chain_order", "cross_product", "einsum_plan", "of_whole", "outer_product", "trilinear_product", "vector_product",
+    "chain_order", "cross_product", "einsum_plan", "of_whole", "outer_product", "trilinear_product",
+    "vector_product",
 ]  # fmt: skip
 
 

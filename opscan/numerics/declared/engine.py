@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import PLAIN, Bits, Level, unknown
+from opscan.numerics.bits import PLAIN, Bits, Level, few, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
@@ -28,9 +28,10 @@ _TAKES: Mapping[str, tuple[int, ...]] = {
     "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
     "rounding": (2, 3), "ordered": (0, 1, 2), "ordered-numbers": (1, 2), "numbers": (1, 2, 3),
 }  # fmt: skip
-"""What `takes` says of the common dtype of the tensors of a call; another word names dtypes: `int64, int32`.
+"""What `takes` says of the common dtype of the tensors of a call.
 
-Behind `alike ` they must all have one; `-wide` at the end of a word: no fp16 and no bf16.
+Alternatives are separated by commas, dtypes may be among them. Behind `alike ` all tensors must have one dtype; `-wide`
+at the end of a word: no fp16 and no bf16.
 """
 _HALF = ("float16", "bfloat16")
 
@@ -42,7 +43,7 @@ class Node:
     number: int
     entry: Entry
     arguments: Mapping[str, Any]
-    outputs: Sequence[Tensor]
+    outputs: Sequence[Tensor | None]
     sources: Sequence[tuple[str, int | None, Tensor]]
     """(parameter, place in its list, tensor) of the inputs that want a gradient."""
 
@@ -87,50 +88,59 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     """One ATen call: the shapes of its results, their bits, and what a gradient needs to know."""
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
     common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
+    if entry.shape is None and not tensors:
+        raise Refused(f"{entry.name} takes a tensor at least")
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
     dtypes = _dtypes(entry, arguments, common, shapes)
-    outputs = [Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    outputs = [None if shape is None else Tensor(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     _judge(entry, arguments, outputs, tensors)
     _remember(entry, arguments, outputs)
     return Results(outputs) if many else outputs[0]
 
 
-def _taken(word: str, dtype: str) -> bool:
-    kinds = _TAKES.get(word.removesuffix("-wide"))
-    if kinds is None:
-        return dtype in word.split(", ")
-    return category(dtype) in kinds and not (word.endswith("-wide") and dtype in _HALF)
-
-
 def _check_dtypes(entry: Entry, arguments: Mapping[str, Any], common: str) -> None:
     """Refuse dtypes that torch refuses: of all tensors together, or of those that are named."""
     named = {"": entry.takes} if isinstance(entry.takes, str) else entry.takes or {}
-    for name, word in named.items():
+    for name, wanted in named.items():
         given = (
             [common] if not name else [value.dtype for value in flat([arguments[name]]) if isinstance(value, Tensor)]
         )
-        if alike := word.startswith("alike "):
+        words, alike = wanted.removeprefix("alike "), wanted.startswith("alike ")
+        if alike:
             given = sorted({value.dtype for value in flat(arguments.values()) if isinstance(value, Tensor)})
-        if not all(_taken(word.removeprefix("alike "), dtype) for dtype in given) or (alike and len(given) > 1):
+        if not all(_taken(words, dtype) for dtype in given) or (alike and len(given) > 1):
             raise Refused(f"{entry.name} takes no {' and '.join(given)}{f' as `{name}`' if name else ''}")
+
+
+def _taken(words: str, dtype: str) -> bool:
+    """Whether one of the words, separated by commas, holds for a dtype."""
+    for word in words.split(", "):
+        kinds = _TAKES.get(word.removesuffix("-wide"))
+        narrow = word.endswith("-wide") and dtype in _HALF
+        if dtype == word or (kinds is not None and category(dtype) in kinds and not narrow):
+            return True
+    return False
 
 
 def _shapes(
     entry: Entry, arguments: Mapping[str, Any], tensors: Sequence[Tensor]
-) -> tuple[list[tuple[int, ...]], bool]:
-    """The shapes of the results, and whether there are several."""
+) -> tuple[list[tuple[int, ...] | None], bool]:
+    """The shapes of the results, None for one that is masked out, and whether there are several."""
     if entry.shape is None:
         from opscan.numerics.declared.shapes import broadcast
 
         return [broadcast(*tensors)], False
     found = _evaluated(entry.shape, arguments)
     many = isinstance(found, list) and bool(found) and not isinstance(found[0], int)
-    return [tuple(int(size) for size in shape) for shape in (found if many else [found])], many
+    shapes = found if many else [found]
+    return [None if shape is None else tuple(int(size) for size in shape) for shape in shapes], many
 
 
-def _dtypes(entry: Entry, arguments: Mapping[str, Any], common: Dtype, shapes: Sequence[tuple[int, ...]]) -> list[str]:
+def _dtypes(
+    entry: Entry, arguments: Mapping[str, Any], common: Dtype, shapes: Sequence[tuple[int, ...] | None]
+) -> list[str]:
     if entry.dtype is None:
         return [common] * len(shapes)
     values = {**arguments, "promoted": common, "floating": floating(common), "shapes": shapes}
@@ -145,7 +155,7 @@ def _operands(value: Any) -> Any:
 
 
 def _judge(
-    entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor], tensors: Sequence[Tensor], *,
+    entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor | None], tensors: Sequence[Tensor], *,
     broadcast: bool = False,
 ) -> None:  # fmt: skip
     """Set the bits and the facts of `outputs`."""
@@ -156,7 +166,7 @@ def _judge(
         packet=rule_name(packet),
         overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
-        outputs=tuple(output.operand for output in outputs),
+        outputs=tuple(None if output is None else output.operand for output in outputs),
         backward=_State.backward,
         broadcast=broadcast,
     )
@@ -164,13 +174,22 @@ def _judge(
     if len(results) < len(outputs):
         results = (*results, *[unknown(made.joined(), f"the rule for {packet} leaves out an output")] * len(outputs))
     facts = deduce(made)
+    told = [_told(value) for value in arguments.values()]
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
     for output, bits in zip(outputs, results, strict=False):
-        _State.numbers += 1
-        moved = looks and packet not in _SAME_PLACES
-        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
+        if output is None:
+            continue
+        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
+        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, told)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
+
+
+def _told(value: Any) -> Any:
+    """What of an argument says which elements go where; of an index that it is this one."""
+    if isinstance(value, Tensor):
+        return value.shape, None if value.dtype.rounds else value.number
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
@@ -178,7 +197,8 @@ def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
     if bits.level == Level.CONST or not bits.sources:
         return bits
     attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
-    return replace(bits, sources=frozenset({hash((bits.sources, made.packet, *attributes, view.shape))}))
+    moved = (made.packet, *attributes, view.shape)
+    return replace(bits, sources=few((tensor, hash((place, moved))) for tensor, place in bits.sources))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
@@ -189,7 +209,7 @@ def _seen_through(source: Tensor, view: Tensor) -> Facts:
     return replace(held, region=None, pool=None, repeats=0)
 
 
-def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor]) -> None:
+def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tensor | None]) -> None:
     """Put the call where a gradient can find it, if it takes a tensor that wants one."""
     wanting: list[tuple[str, int | None, Tensor]] = []
     for name, value in arguments.items():
@@ -209,7 +229,7 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
     _State.numbers += 1
     node = Node(_State.numbers, entry, arguments, outputs, wanting)
     for output in outputs:
-        if output.dtype.rounds:
+        if output is not None and output.dtype.rounds:
             output.requires_grad, output.node = True, node
 
 
@@ -221,7 +241,7 @@ def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Fact
 def _own_bits() -> Bits:
     """The bits of a tensor whose elements are like those of no other."""
     _State.numbers += 1
-    return replace(PLAIN, sources=frozenset({_State.numbers}))
+    return replace(PLAIN, sources=frozenset({(_State.numbers, 0)}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -234,15 +254,12 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)
-            given = [held.pop(id(output), None) if not _is_leaf(output) else None for output in node.outputs]
+            made = (None if output is None or output.node is None else id(output) for output in node.outputs)
+            given = [None if place is None else held.pop(place, None) for place in made]
             if any(gradient is not None for gradient in given):
                 for source, gradient in _through(node, given):
                     held[id(source)] = gradient if id(source) not in held else _added(held[id(source)], gradient)
     return [held.get(id(tensor)) for tensor in leaves]
-
-
-def _is_leaf(tensor: Tensor) -> bool:
-    return tensor.node is None
 
 
 def _latest_first(roots: Sequence[Tensor]) -> list[Node]:

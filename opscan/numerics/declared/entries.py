@@ -19,7 +19,7 @@ from opscan.dataclass import dataclass
 from opscan.numerics.signatures import Parameter, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_][\w.]*):", re.MULTILINE)
-_FIELDS = frozenset({"call", "like", "takes", "shape", "dtype", "grad", "formula", "source", "note"})
+_FIELDS = frozenset({"call", "like", "takes", "shape", "dtype", "grad", "formula", "source", "note", "labels"})
 
 Formula = Callable[..., Any]
 
@@ -68,6 +68,8 @@ class Entry:
     gradients: Mapping[str, Expression] | None
     formula: Expression | None
     source: str
+    labels: Mapping[str, str]
+    """What the operator's document calls a parameter, where that is not the name it is passed by."""
 
 
 @lru_cache(maxsize=1)
@@ -163,6 +165,7 @@ def read_entry(place: Place, content: Any) -> Entry:
         else None,
         compiled("formula"),
         content.get("source", ""),
+        content.get("labels", {}),
     )
 
 

@@ -12,22 +12,9 @@ from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, 
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 __all__ = [
-    "embedded",
-    "extremes",
-    "filling",
-    "gathered",
-    "index_filled",
-    "index_selected",
-    "index_written",
-    "indexed",
-    "indices_written",
-    "put_shape",
-    "ranked",
-    "real_only",
-    "restored",
-    "scattered",
-    "search_shape",
-    "taken_along",
+    "bags", "embedded", "extremes", "filling", "gathered", "index_filled", "index_selected", "index_written",
+    "indexed", "indices_written", "put_shape", "ranked", "real_only", "restored", "scattered", "search_shape",
+    "segments", "taken_along",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -179,6 +166,30 @@ def embedded(weight: Tensor, indices: Tensor) -> Shape:
     if weight.ndim != 2:
         raise Refused("the weight of an embedding is a matrix")
     return (*indices.shape, weight.shape[1])
+
+
+def bags(weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, closed: bool) -> list[Shape]:
+    """Of the combined rows and of the bag, the size and the largest element of each; `closed`: the last offset ends."""
+    if indices.dtype != offsets.dtype or indices.ndim != 1 or offsets.ndim != 1 or weight.ndim != 2:
+        raise Refused("indices and offsets have one axis and the same dtype, the weight two axes")
+    if factors is not None:
+        _same_dtype(weight, factors)
+    count = offsets.numel() - bool(closed)
+    if count < 0:
+        raise Refused("without offsets there is no last one")
+    return [(count, weight.shape[1]), indices.shape, (count,), (count,)]
+
+
+def segments(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int) -> Shape:
+    """As many elements along an axis as there are segments, each of its length or between two offsets."""
+    given = lengths if lengths is not None else offsets
+    if given is None or data.ndim == 0:
+        raise Refused("segments have lengths or offsets")
+    axis = axis_of(axis, data.ndim)
+    count = given.shape[-1] - (lengths is None) if given.ndim else -1
+    if given.shape[:-1] != data.shape[:axis] or count < 0:
+        raise Refused(f"segments of {list(given.shape)} for {list(data.shape)} along axis {axis}")
+    return resized_axis(data, axis, count)
 
 
 # -- order -------------------------------------------------------------------------------------------------------------

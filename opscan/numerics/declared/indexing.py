@@ -15,7 +15,9 @@ def get_item(tensor: Tensor, key: Any) -> Any:
     parts = list(key) if isinstance(key, tuple) else [key]
     ellipses = [place for place, part in enumerate(parts) if part is ...]
     taken = sum(_axes_taken(part) for part in parts)
-    if len(ellipses) > 1 or taken > tensor.ndim:
+    if len(ellipses) > 1:
+        raise NotDeclared("`...` twice among the indices")
+    if taken > tensor.ndim:
         raise Refused(f"indices for {taken} axes of {tensor.ndim}")
     for place in ellipses:
         parts[place : place + 1] = [slice(None)] * (tensor.ndim - taken)

@@ -11,11 +11,14 @@ from typing import Any
 from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
+    fourier_shapes,
     index_shapes,
+    layer_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import index
@@ -30,7 +33,13 @@ _PLAIN = {
     )
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
-_SPACES = {"nn.functional": "nn.functional.", "special": "special_", "linalg": "linalg_", "fft": "fft_"}
+_SPACES = {
+    "nn.functional": "nn.functional.",
+    "special": "special_",
+    "linalg": "linalg_",
+    "fft": "fft_",
+    "masked": "masked.",
+}
 """Where a name of a namespace stands: behind this in the catalog."""
 
 
@@ -50,11 +59,14 @@ def undeclared(reason: str) -> None:
 
 _SHAPES = (
     contraction_shapes,
+    fourier_shapes,
     index_shapes,
+    layer_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
     view_shapes,
+    window_shapes,
 )
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
@@ -98,7 +110,7 @@ def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-def _operate(name: str, *args: Any, **kwargs: Any) -> Any:
+def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return call(name, args, kwargs)
 
 
@@ -139,7 +151,8 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
     if is_method or head in ("Tensor", "torch.Tensor"):
         keys = [f"Tensor.{last}", last]
     elif name.startswith(("torch.ops.aten.", "aten.")):
-        keys = [name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]]
+        packet = name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]
+        keys = [f"aten.{packet}", packet]
     else:
         space = {"F": "nn.functional", "functional": "nn.functional"}.get(head, head.removeprefix("torch."))
         if head == "torch":

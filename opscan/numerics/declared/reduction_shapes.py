@@ -9,12 +9,12 @@ import math
 from typing import Any
 
 from opscan.numerics.declared.dtypes import category, promote, real
-from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, numel, reduced, sizes
+from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced, sizes
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "along_axis", "cdist_shape", "lifted", "moment_arguments", "nll_shapes", "norm_dtype",
-    "norm_shape", "quotient", "reduction_number", "rounding_dtype",
+    "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments", "nll_shapes",
+    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype", "svd_shapes",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -75,7 +75,7 @@ def norm_shape(value: Any, order: float | None, axes: Any, keepdim: bool) -> tup
     order = 2 if order is None else order
     if isinstance(order, complex):
         raise Refused("the order of a norm is no complex number")
-    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and numel(reduced(shape, axes, False)):
+    if (order < 0 or order == math.inf) and along(shape, axes) == 0 and 0 not in reduced(shape, axes, False):
         raise Refused(f"the norm of order {order} of nothing")
     return reduced(shape, axes, keepdim)
 
@@ -118,3 +118,40 @@ def nll_shapes(value: Any, target: Any, weight: Any, reduction: int) -> list[tup
     if weight is not None and sizes(weight) != (shape[axis],):
         raise Refused("a weight for each class is needed")
     return [() if reduction else wanted, ()]
+
+
+def not_half(tensor: Any, shape: Any) -> Any:
+    """`shape`, where a kernel of the CPU exists. Raises Refused for fp16 and bf16."""
+    if tensor.dtype in ("float16", "bfloat16"):
+        raise Refused(f"there is no CPU kernel for {tensor.dtype}")
+    return shape
+
+
+def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> list[tuple[int, ...]]:
+    """Of the losses and of the alignments, whose last axis is not compared. Raises Refused."""
+    steps, batch = logs.shape[:2]
+    given = [
+        list(lengths) if isinstance(lengths, (list, tuple)) else [None] * sizes(lengths)[0]
+        for lengths in (input_lengths, target_lengths)
+    ]
+    if any(len(lengths) != batch for lengths in given):
+        raise Refused("there must be as many lengths as samples")
+    if any(length is not None and not 0 <= length <= steps for length in given[0]):
+        raise Refused("an input is longer than there are steps")
+    wanted = [length for length in given[1] if length is not None]
+    if targets.ndim == 2 and (targets.shape[0] != batch or max(wanted, default=0) > targets.shape[1]):
+        raise Refused("a target is longer than the targets have places")
+    if targets.ndim == 1 and wanted and sum(wanted) != targets.shape[0]:
+        raise Refused("the targets are not as long as their lengths say")
+    return [(batch,), (batch, steps, 1)]
+
+
+def svd_shapes(matrix: Any, full: bool) -> list[tuple[int, ...]]:
+    """Of the left vectors, the values and the right vectors. Raises Refused."""
+    shape = sizes(matrix)
+    if len(shape) < 2:
+        raise Refused("singular values are those of a matrix")
+    *batch, rows, columns = shape
+    few = min(rows, columns)
+    left, right = (rows, columns) if full else (few, few)
+    return [(*batch, rows, left), (*batch, few), (*batch, right, columns)]

@@ -13,8 +13,8 @@ from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "joined", "like", "matrix_product",
-    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced", "spread_axes",
-    "squeezed", "swapped", "windows", "without",
+    "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced",
+    "spread_axes", "squeezed", "swapped", "windows", "without",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -208,9 +208,9 @@ def windows(
 ) -> Shape:
     """How many windows fit along each axis of pooling, convolution and unfolding."""
     rank = len(spatial)
+    absent = stride is None or (isinstance(stride, (list, tuple)) and not stride)
     kernel, padding, dilation = (spread_axes(v, rank, d) for v, d in ((kernel, 1), (padding, 0), (dilation, 1)))
-    stride = spread_axes(stride, rank, 0)
-    stride = list(kernel) if not any(stride) else stride
+    stride = kernel if absent else spread_axes(stride, rank)
     counts = []
     for size, taps, step, border, apart in zip(spatial, kernel, stride, padding, dilation, strict=True):
         if min(taps, step, apart) <= 0 or border < 0:

@@ -6,20 +6,24 @@ Each raises Refused where torch would refuse the sizes.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from opscan.numerics.bits import CONST
 from opscan.numerics.declared.shapes import axis_of, inserted, reshaped, resized_axis, sizes, without
-from opscan.numerics.declared.values import Refused
+from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
+from opscan.numerics.facts import Facts
 
 __all__ = [
     "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened",
-    "matrix_only", "overlap", "parts", "picked", "pixel_shuffled", "pixel_unshuffled", "rolled", "rotated", "span",
-    "split_sizes", "stacked", "strided", "unflattened", "unfolded",
+    "has_repeats", "matrix_only", "parts", "pixel_shuffled", "pixel_unshuffled", "places_seen", "rolled", "rotated",
+    "selected", "span", "split_sizes", "stacked", "strided", "unflattened", "unfolded",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
+_MOST_PLACES = 1 << 16
 
 
 def flattened(value: Any, start: int, end: int) -> Shape:
@@ -40,7 +44,7 @@ def unflattened(value: Any, axis: int, target: Sequence[int]) -> Shape:
     return (*shape[:axis], *reshaped((shape[axis],), target), *shape[axis + 1 :])
 
 
-def picked(value: Any, axis: int, index: int) -> Shape:
+def selected(value: Any, axis: int, index: int) -> Shape:
     """Without the axis on which one element is picked."""
     shape = sizes(value)
     if not shape:
@@ -150,7 +154,7 @@ def borders(value: Any, axis: int, sections: Any) -> list[tuple[int, int]]:
     size = shape[axis_of(axis, len(shape))]
     if isinstance(sections, (list, tuple)):
         return list(pairwise([0, *sections, size]))
-    if sections <= 0:
+    if not isinstance(sections, int) or sections <= 0:
         raise Refused(f"{sections} parts")
     lengths = [size // sections + (part < size % sections) for part in range(sections)]
     return list(pairwise(accumulate(lengths, initial=0)))
@@ -235,13 +239,20 @@ def strided(value: Any, size: Sequence[int], stride: Sequence[int], offset: int 
     return tuple(size)
 
 
-def overlap(size: Sequence[int], stride: Sequence[int]) -> int:
-    """How many elements of a strided look are the same element at most."""
-    places = {0: 1}
+def places_seen(size: Sequence[int], stride: Sequence[int]) -> Tensor:
+    """The places of the elements that a strided look shows, each as often as it is seen."""
+    seen = Counter({0: 1})
     for count, step in zip(size, stride, strict=True):
-        found: dict[int, int] = {}
-        for place, met in places.items():
-            for further in range(place, place + count * step, step) if step else [place]:
-                found[further] = found.get(further, 0) + met * (1 if step else count)
-        places = found
-    return max(places.values(), default=0)
+        further: Counter[int] = Counter()
+        for place, met in seen.items():
+            for moved in range(count):
+                further[place + moved * step] += met
+        seen = further
+        if len(seen) > _MOST_PLACES:
+            raise NotDeclared("a strided look at so many elements is not counted through")
+    return Tensor((math.prod(size),), "int64", CONST, Facts(repeats=max(seen.values(), default=0)))
+
+
+def has_repeats(indices: Tensor) -> bool:
+    """Whether one index is known to occur more than once."""
+    return indices.facts.repeats > 1

@@ -57,7 +57,7 @@ def _convolution(call: Call) -> tuple[Bits, ...]:
     if _transposed(call):
         count = math.prod(axis.readers for axis in taps) * weight.shape[0] // call.argument("groups", 1)
     else:
-        count = math.prod(axis.taps for axis in taps) * weight.shape[0 if call.packet == "conv_tbc" else 1]
+        count = math.prod(axis.taps for axis in taps) * weight.shape[1]
     bits = call.joined("bias")
     bits = round_many(bits) if call.output.complex else bits
     base = bias.bits if isinstance(bias, Operand) else None

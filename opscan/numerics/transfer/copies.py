@@ -51,6 +51,8 @@ def _exact(call: Call) -> tuple[Bits, ...]:
     decimals = call.packet == "round" and call.argument("decimals", 0) != 0
     bits = _compared(call, _joined(call))
     rounded_divisor = call.packet == "fmod" and not is_representable(call.argument("other", 1), call.output.dtype)
+    if call.packet in ("sgn", "sign") and bits.level == Level.ROUNDED_ONCE and not complex_magnitude:
+        return call.each_output(replace(bits, level=Level.SELECT))  # a rounding keeps the sign
     if complex_magnitude or decimals or (rounded_divisor and not isinstance(call.argument("other"), Operand)):
         return call.each_output(at_least(bits, Level.ARITHMETIC))
     return tuple(bits for _ in call.outputs)

@@ -61,12 +61,16 @@ def _product(call: Call) -> tuple[Bits, ...]:
     inherited = call.joined()
     if any(isinstance(factor, Operand) and (factor.dtype == "bool" or factor.unit) for factor in (first, second)):
         return call.each_output(inherited)
-    if any(type(factor) in (int, float) and factor == 0 for factor in (first, second)):
+    if any(_is_zero(factor) for factor in (first, second)):
         return call.each_output(replace(CONST, level=Level.SELECT, depends=inherited.depends))
     if any(not isinstance(factor, Operand) and _scales(factor, call) for factor in (first, second)):
         return call.each_output(inherited)
     once = not call.output.complex and _whole(second, call) and _whole(first, call)
     return call.each_output(multiply(inherited, once=once))
+
+
+def _is_zero(factor: Any) -> bool:
+    return factor.zero if isinstance(factor, Operand) else type(factor) in (int, float) and factor == 0
 
 
 def _quotient(call: Call) -> tuple[Bits, ...]:
