@@ -22,6 +22,8 @@ from opscan.model import Case, Classification
 from opscan.numerics.classify import classify
 from opscan.numerics.declared.answering import declare
 
+_OTHER_DATA = ("mixed", "positive", "mixed")
+"""What roundings are looked for in besides."""
 FAN = 72
 """Most elements of a call that are perturbed one at a time."""
 _BY_VALUES = re.compile(
@@ -101,12 +103,18 @@ def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Exami
         if known is not None and known.tensors:
             found.remarks += _of_other_form(who, known, first, names)
     if oracles:
-        truths = observe(what, first=first, fan_limit=FAN)
+        truths = look(call, what, first, seed)
         found.looked = True
         for who, known in (("declared", declared), ("traced", traced)):
             if known is not None and known.tensors:
                 found.remarks += _held(who, call.name, known, truths, names)
     return found
+
+
+def look(call: FreshCall, what: Subject, first: Run, seed: int) -> dict[str, Truth]:
+    """What the oracles see of a call that has been run."""
+    others = [subject_of(call, data, seed + 1 + place) for place, data in enumerate(_OTHER_DATA)]
+    return observe(what, first=first, fan_limit=FAN, others=others)
 
 
 def first_run(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:

@@ -37,12 +37,15 @@ def verdict(mutant: Mutant, answers: Answers) -> str:
     missed = ""
     with mutant.planted():
         for probe in touched:
-            now = answers.now(probe, mutant)
-            if now == answers.before(probe):
+            try:
+                now = answers.now(probe, mutant)
+            except Exception as problem:
+                return f"caught by {probe.text}: {type(problem).__name__}: {problem}"
+            if not (changed := answers.difference(probe, now)):
                 continue
-            if problem := answers.problem(probe, now):
-                return f"caught by {probe.text}: {problem}"
-            missed = missed or f"{probe.text}: {answers.difference(probe, now)}"
+            if told := answers.problem(probe, now):
+                return f"caught by {probe.text}: {told}"
+            missed = missed or f"{probe.text}: {changed}"
     return f"missed: {missed}" if missed else "equivalent"
 
 

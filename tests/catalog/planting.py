@@ -17,10 +17,10 @@ from opscan.checking import examining
 from opscan.checking.comparing import contradiction, differences, is_explained, pairs
 from opscan.checking.crew import examine_all
 from opscan.checking.drawing import draw
-from opscan.checking.examining import FAN, first_run, gradient_names
+from opscan.checking.examining import first_run, gradient_names, look
 from opscan.checking.naming import parameters_of
 from opscan.checking.tasks import tasks_of
-from opscan.checking.truths import Truth, observe
+from opscan.checking.truths import Truth
 from opscan.model import Case, Classification
 from opscan.numerics import transfer as transfer_package
 from opscan.numerics.classify import classify
@@ -107,14 +107,14 @@ class Answers:
 
     def problem(self, probe: Probe, answer: Answer) -> str:
         """What a test of the suite says of these answers; empty where it passes."""
-        if probe.row is not None:
-            return next(filter(None, (_of_row(probe.row, known) for known in answer)), "")
         declared, traced = answer
         if declared is not None and declared.tensors and traced.tensors:
             for remark in differences(declared, traced):
                 return remark.text
         if declared is not None and not declared.tensors and traced.tensors:
             return f"refused: {declared.reason}"
+        if probe.row is not None:
+            return next(filter(None, (_of_row(probe.row, known) for known in answer)), "")
         return self._of_oracles(probe, answer)
 
     def _of_oracles(self, probe: Probe, answer: Answer) -> str:
@@ -136,17 +136,20 @@ class Answers:
             truths: tuple[dict[str, Truth], dict[str, str]] = ({}, {})
             if not isinstance(found, str):
                 with contextlib.suppress(examining.OutOfTime), examining.limit(5):
-                    truths = observe(found[0], first=found[1], fan_limit=FAN), dict(gradient_names(call, found[1]))
+                    truths = look(call, *found, probe.number), dict(gradient_names(call, found[1]))
             self._truths[id(probe)] = truths
         return self._truths[id(probe)]
 
     def difference(self, probe: Probe, answer: Answer) -> str:
-        """The first field in which the answers are no longer what they were."""
+        """The first field in which the answers are no longer what they were; empty where there is none."""
         for before, now in zip(self.before(probe), answer, strict=True):
-            if before != now and before is not None and now is not None:
-                for remark in differences(now, before):
-                    return f"{remark.tensor} {remark.text.replace('traced', 'was')}"
-        return "another answer"
+            if before is None or now is None:
+                if before is not now:
+                    return "unanswered" if now is None else "answered"
+                continue
+            for remark in differences(now, before):
+                return f"{remark.tensor} {remark.text.replace('traced', 'was')}"
+        return ""
 
 
 def _of_row(row: Row, known: Classification | None) -> str:

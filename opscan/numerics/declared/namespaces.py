@@ -11,9 +11,9 @@ from typing import Any
 from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
+    fourier_shapes,
     index_shapes,
     layer_shapes,
-    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,
@@ -59,8 +59,8 @@ def undeclared(reason: str) -> None:
 
 _SHAPES = (
     contraction_shapes,
+    fourier_shapes,
     index_shapes,
-    matrix_shapes,
     layer_shapes,
     pointwise_shapes,
     reduction_shapes,
@@ -110,7 +110,7 @@ def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-def _operate(name: str, *args: Any, **kwargs: Any) -> Any:
+def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return call(name, args, kwargs)
 
 

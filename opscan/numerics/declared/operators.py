@@ -72,7 +72,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     if key is None or entry is None:
         return None
     public = "" if spelling.method or spelling.each else _RECEIVERS.get(name.rpartition(".")[0], "")
-    names = [public if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
+    names = [entry.labels.get(p.name) or (public if public and p.name == "self" else p.name) for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
@@ -81,7 +81,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 
 
-def _on_receiver(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _on_receiver(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """A method: of a tensor, and what it returns is its own. Raises Refused else."""
     if not isinstance(args[0] if args else kwargs.get("self"), Tensor):
         raise Refused("a method is called on a tensor")
@@ -90,7 +90,7 @@ def _on_receiver(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     return function(*args, **kwargs)
 
 
-def _run(key: str, *args: Any, **kwargs: Any) -> Any:
+def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
     out = kwargs.pop("out", None)
     result = call(key, args, kwargs)
     if out is None:
@@ -102,7 +102,7 @@ def _run(key: str, *args: Any, **kwargs: Any) -> Any:
     return _cast(result, out)
 
 
-def _written(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _written(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What an in-place call leaves in its first argument. Raises Refused where it does not fit."""
     if not args:
         raise NotDeclared("an in-place call without a first argument")
@@ -124,7 +124,7 @@ def _cast(result: Any, target: Any) -> Any:
     return call("_to_copy", (result,), {"dtype": target.dtype})
 
 
-def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
+def _for_each(key: str, /, *args: Any, **kwargs: Any) -> Any:
     """A list operator is its single operator on each member."""
     entry = find(key)
     assert entry is not None
