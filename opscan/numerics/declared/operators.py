@@ -72,7 +72,7 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     # torch's own functions call `input` what ATen calls `self`
     head = name.rpartition(".")[0]
     public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
-    names = ["input" if public and p.name == "self" else entry.labels.get(p.name, p.name) for p in entry.parameters]
+    names = [entry.labels.get(p.name, "input" if public and p.name == "self" else p.name) for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)

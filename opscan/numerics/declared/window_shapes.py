@@ -13,9 +13,9 @@ from opscan.numerics.declared.shapes import Shape, sizes, spread_axes, windows
 from opscan.numerics.declared.values import Refused
 
 __all__ = [
-    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled_sizes", "fractional", "from_columns",
-    "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size", "sampled",
-    "unpooled", "unpooled_size",
+    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled_sizes", "fractional",
+    "from_columns", "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size",
+    "sampled", "unpooled", "unpooled_size",
 ]  # fmt: skip
 
 
