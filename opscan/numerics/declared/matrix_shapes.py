@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opscan.numerics.declared.shapes import Shape, broadcast, sizes
-from opscan.numerics.declared.values import Refused
+from opscan.numerics.declared.values import NotDeclared, Refused
 
 __all__ = [
     "equation_shape", "least_squares", "lu_shapes", "matrix", "qr_shapes", "solved_shape", "square", "svd_shapes",
@@ -45,16 +45,21 @@ def equation_shape(coefficients: Any, right: Any, left: bool) -> Shape:
     return solved_shape(coefficients, right, left)
 
 
-def least_squares(coefficients: Any, right: Any) -> list[Shape]:
-    """The solution, and the residuals, the rank and the singular values as the default driver leaves them."""
+def least_squares(coefficients: Any, right: Any, driver: str | None) -> list[Shape]:
+    """The solution, the residuals, the rank and the singular values; what a driver does not compute is empty."""
     first, second = matrix(coefficients), sizes(right)
     vector = len(second) == len(first) - 1
     columns = (*second, 1) if vector else second
-    if len(columns) < 2 or columns[-2] != first[-2]:
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss") or len(columns) < 2 or columns[-2] != first[-2]:
         raise Refused(f"{list(first)} does not fit {list(second)}")
     batch = broadcast(first[:-2], columns[:-2])
     solution = (*batch, first[-1], *(() if vector else second[-1:]))
-    return [solution, (0,), first[:-2], (0,)]
+    rest = driver not in (None, "gelsy") and first[-2] > first[-1]
+    if rest and vector:
+        raise NotDeclared("the residuals of vectors")
+    rank = (0,) if driver == "gels" else batch
+    values = (*batch, min(first[-2:])) if driver in ("gelsd", "gelss") else (0,)
+    return [solution, (*batch, second[-1]) if rest else (0,), rank, values]
 
 
 def lu_shapes(value: Any, pivot: bool) -> list[Shape]:
