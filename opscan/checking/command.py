@@ -34,6 +34,8 @@ def check(only: Sequence[str], *, calls: int, seed: int | None, jobs: int, secon
                 bar.update(1)
         except NotStarted as problem:
             raise click.UsageError(str(problem)) from None
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted")  # what was found until now is worth telling
     for line in tally.lines(_SHOWN):
         click.echo(line)
     return int(tally.failed)

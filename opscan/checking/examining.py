@@ -22,7 +22,10 @@ from opscan.model import Case, Classification
 from opscan.numerics.classify import classify
 from opscan.numerics.declared.answering import declare
 
-_FAN = 72
+_OTHER_DATA = ("mixed", "positive", "mixed")
+"""What roundings are looked for in besides."""
+FAN = 72
+"""Most elements of a call that are perturbed one at a time."""
 _BY_VALUES = re.compile(
     r"index .*out of|out of bounds|indices|singular|positive.definite|converge|probabilit|all elements"
     r"|expected .*values|offsets|monoton|contain|target .*out|class values|negative entr|nan |histogram|sorted|repeats"
@@ -80,7 +83,7 @@ def examine(call: FreshCall, seed: int, *, oracles: bool, seconds: float) -> Exa
 
 
 def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Examined:
-    ran = _ran(call, seed)
+    ran = first_run(call, seed)
     declared, traced = declare(case), classify(case)
     found = Examined("accepted", declared=bool(declared and declared.tensors), traced=bool(traced.tensors))
     if isinstance(ran, str):
@@ -95,12 +98,12 @@ def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Exami
         found.remarks += differences(declared, traced)
     if declared is not None and not declared.tensors and traced.tensors:
         found.remarks.append(Remark("differing", "", f"declared: {declared.reason}; a trace answers"))
-    names = dict(_labelled(call, first))
+    names = dict(gradient_names(call, first))
     for who, known in (("declared", declared), ("traced", traced)):
         if known is not None and known.tensors:
             found.remarks += _of_other_form(who, known, first, names)
     if oracles:
-        truths = observe(what, first=first, fan_limit=_FAN)
+        truths = look(call, what, first, seed)
         found.looked = True
         for who, known in (("declared", declared), ("traced", traced)):
             if known is not None and known.tensors:
@@ -108,7 +111,13 @@ def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Exami
     return found
 
 
-def _ran(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
+def look(call: FreshCall, what: Subject, first: Run, seed: int) -> dict[str, Truth]:
+    """What the oracles see of a call that has been run."""
+    others = [subject_of(call, data, seed + 1 + place) for place, data in enumerate(_OTHER_DATA)]
+    return observe(what, first=first, fan_limit=FAN, others=others)
+
+
+def first_run(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
     """The run on the first data that the operator takes; why it takes none."""
     reason = ""
     order = DATA if seed % 2 else (DATA[1], DATA[0], *DATA[2:])
@@ -134,7 +143,8 @@ def _refusal(told: str) -> str:
     return "refused-by-values" if _BY_VALUES.search(text) else "refused"
 
 
-def _labelled(call: FreshCall, first: Run) -> Iterator[tuple[str, str]]:
+def gradient_names(call: FreshCall, first: Run) -> Iterator[tuple[str, str]]:
+    """What a run calls each gradient, and what reports call it."""
     leaves = labels(call, parameters_of(call.name))
     for name in first.tensors:
         if name.startswith("grad:"):
@@ -145,18 +155,18 @@ def _of_other_form(who: str, known: Classification, first: Run, names: dict[str,
     """Tensors that the run has and the answer has not, or the other way round, and other shapes and dtypes."""
     from opscan.numerics.dtypes import ATK_DTYPES
 
-    ran = {names.get(name, name): tensor for name, tensor in first.tensors.items()}
+    tensors = {names.get(name, name): tensor for name, tensor in first.tensors.items()}
     told = {tensor.name.partition("(")[0]: tensor for tensor in known.tensors}
-    if set(ran) != set(told):
-        yield Remark("unequal-tensors", "", f"{who} has {', '.join(told)}; the run has {', '.join(ran)}")
-    for name in ran.keys() & told.keys():
-        dtype = str(ran[name].dtype).removeprefix("torch.")
+    if set(tensors) != set(told):
+        yield Remark("unequal-tensors", "", f"{who} has {', '.join(told)}; the run has {', '.join(tensors)}")
+    for name in tensors.keys() & told.keys():
+        dtype = str(tensors[name].dtype).removeprefix("torch.")
         dtype = ATK_DTYPES.get(dtype, dtype)
-        shape = tuple(ran[name].shape)
+        shape = tuple(tensors[name].shape)
         # a trace takes the largest shape that the values can ask for
         same_shape = shape == told[name].shape if who == "declared" else len(shape) == len(told[name].shape)
         if dtype != told[name].dtype or not same_shape:
-            form = f"{told[name].dtype}{list(told[name].shape)}, ran as {dtype}{list(ran[name].shape)}"
+            form = f"{told[name].dtype}{list(told[name].shape)}, ran as {dtype}{list(tensors[name].shape)}"
             yield Remark("unequal-tensors", name, f"{who} {form}")
 
 

@@ -9,6 +9,7 @@ exact there and here was never rounded, one that is equal after rounding back wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +55,13 @@ class Truth:
         return "exact" if self.exact else "once" if self.rounded_once else "rounds"
 
 
-def observe(what: Subject, *, fan_limit: int = 0, first: Run | None = None) -> dict[str, Truth]:
+def observe(
+    what: Subject, *, fan_limit: int = 0, first: Run | None = None, others: Sequence[Subject] = ()
+) -> dict[str, Truth]:
     """The truth about every compared tensor of `what`. `fan_limit`: most elements that are perturbed.
 
-    `first`: the run itself, where it has been made.
+    `first`: the run itself, where it has been made. `others`: the same call on other data, by which roundings may show
+    that these values hide.
     """
     first = first or run(what)
     again = run(what, upstream=first.upstream or None, seed=8)
@@ -70,6 +74,8 @@ def observe(what: Subject, *, fan_limit: int = 0, first: Run | None = None) -> d
         for name, tensor in first.tensors.items()
     }
     _look_wide(what, first, truths)
+    for other in others:
+        _look_again(other, truths)
     _look_at_order(what, first, truths)
     _look_at_parts(what, first, truths)
     if fan_limit:
@@ -102,6 +108,20 @@ def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:
         truth.exact = bool(torch.isin(runs.parts_of(tensor).reshape(-1).double().abs()[different], known).all())
         if tensor.dtype not in WIDER and not truth.exact:
             truth.exact = truth.rounded_once = None  # already as wide as the wide run
+
+
+def _look_again(other: Subject, truths: dict[str, Truth]) -> None:
+    try:
+        run_there = run(other)
+    except FAILURES:
+        return
+    seen = {name: Truth(truths[name].floating, 0) for name in run_there.tensors if name in truths}
+    _look_wide(other, Run({name: run_there.tensors[name] for name in seen}, run_there.upstream), seen)
+    for name, there in seen.items():
+        if there.exact is False:
+            truths[name].exact = False
+        if there.rounded_once is False:
+            truths[name].rounded_once = False
 
 
 def _formats(what: Subject, tensor: torch.Tensor) -> set[torch.dtype]:

@@ -243,19 +243,21 @@ def add(
     most = first.addends + second.addends if most is None else most
     if most <= 1:
         return replace(bits, uninitialised=False)
+    products = _is_product(first) or _is_product(second)
+    several, grown = _several(bits, products), first.cause or second.cause
     chain = min(first.chain + second.chain, most)
-    addends = max(1, chain, min(_counted(first) + _counted(second), most))
+    met = max(first.addends, second.addends) if _meet_again(first, second) else _counted(first) + _counted(second)
+    addends = max(1, min(met, most), chain if several or not grown else 1)
     terms = first.terms + second.terms if most >= first.addends + second.addends else bits.terms
     if addends == 2 and bits.level <= Level.SELECT:
         return replace(at_least(bits, Level.ROUNDED_ONCE), addends=2, chain=2, terms=2)
-    products = _is_product(first) or _is_product(second)
-    long = through_products and terms >= LONG
-    summed = bool(first.cause or second.cause) or ((addends >= SEVERAL or long) and _several(bits, products))
-    summed = summed and bits.level <= Level.ACCUMULATED
     ended = _merge_stages([first.ended, second.ended])
-    if summed and long and addends < terms and not (first.cause or second.cause):
+    long = through_products and terms >= LONG and several
+    if long and addends < terms and not grown:
         addends = terms
         ended = tuple(stage for stage in ended if stage not in (Stage(cause, first.terms), Stage(cause, second.terms)))
+    summed = grown or (addends >= SEVERAL and (several or _summed(first) or _summed(second)))
+    summed = bool(summed) and bits.level <= Level.ACCUMULATED
     return replace(
         at_least(bits, Level.ACCUMULATED if summed else Level.ARITHMETIC),
         ended=ended,
@@ -276,9 +278,23 @@ def _counted(bits: Bits) -> int:
     return 0 if bits.addends == 1 and bits.ended else bits.addends
 
 
+def _summed(bits: Bits) -> bool:
+    """Whether a call of its own has added up several elements."""
+    return bits.addends > 1 and bits.chain == 1
+
+
 def _several(bits: Bits, products: bool) -> bool:
     """Whether addends are several elements of a tensor, or copies from several; else an element's own formula."""
     return not bits.sources or _places(bits) >= SEVERAL or (not products and len(bits.sources) >= SEVERAL)
+
+
+def _meet_again(first: Bits, second: Bits) -> bool:
+    """Whether two sums are over the same elements, each time with other weights."""
+    if 1 in (first.addends, second.addends) or not first.sources or not second.sources:
+        return False
+    shared = {tensor for tensor, _ in first.sources} & {tensor for tensor, _ in second.sources}
+    of_both = [{place for place in bits.sources if place[0] in shared} for bits in (first, second)]
+    return bool(shared) and of_both[0] == of_both[1]
 
 
 def _places(bits: Bits) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from opscan.model import Case, CaseInput, Classification, Plugin
+from opscan.model import Case, CaseInput, Classification, Plugin, Source
 from opscan.numerics.declared.answering import Plan, declare, plan_of
 from opscan.numerics.messages import NEEDS_TORCH, Answer, Limits, Question, missing_torch
 from opscan.numerics.store import Store
@@ -27,6 +28,7 @@ class Classifier:
         self._known: dict[str, Classification] = {}
         self._told: dict[int, tuple[Case, Classification | None]] = {}
         """Declared answers by the case object, which is held so that it stays the only one of its number."""
+        self._helpers: dict[Path, list[str]] = {}
         self._store = store
         self._limits = limits
         self._only_traces = os.environ.get("OPSCAN_STEPS") == "off"
@@ -66,7 +68,7 @@ class Classifier:
         return told[1]
 
     def _classify(self, questions: Sequence[Question]) -> list[Classification]:
-        keys = [_key(question) for question in questions]
+        keys = [_key(question, self._helpers) for question in questions]
         asked: dict[str, Question] = {}
         for key, question in zip(keys, questions, strict=True):
             if key in self._known or key in asked:
@@ -96,7 +98,7 @@ class Classifier:
 
     def take(self, question: Question, known: Classification) -> None:
         """Have `known` for an answer, in this run only."""
-        self._known[_key(question)] = known
+        self._known[_key(question, self._helpers)] = known
 
     def close(self) -> None:
         if self._store is not None:
@@ -112,15 +114,25 @@ def _answer_here(question: Question) -> Answer:
         return missing_torch(problem)
 
 
-def _key(question: Question) -> str:
+def _key(question: Question, known: dict[Path, list[str]]) -> str:
     key = fingerprint(question.case)
     if not isinstance(question.golden, Plugin):
         return key
     from hashlib import blake2b
 
     source = question.golden.source
-    text = f"{source.path}\n{source.text}".encode(errors="replace")
-    return f"{key} {blake2b(text, digest_size=16).hexdigest()}"
+    text = "\n".join([str(source.path), source.text, *_helpers(source, known)])
+    return f"{key} {blake2b(text.encode(errors='replace'), digest_size=16).hexdigest()}"
+
+
+def _helpers(source: Source, known: dict[Path, list[str]]) -> list[str]:
+    """The texts beside a plugin that its code may follow; read once in a run."""
+    if source.path not in known:
+        from opscan.shapes.neighbours import imported_files
+
+        files = imported_files(source.text, (source.path.parent,))
+        known[source.path] = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+    return known[source.path]
 
 
 def fingerprint(case: Case) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
 from opscan.numerics.bits import Bits, Level, extend, few
-from opscan.numerics.call import Call
+from opscan.numerics.call import Call, Operand
 from opscan.numerics.dtypes import ATK_DTYPES
 
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
@@ -57,17 +59,26 @@ def with_step(call: Call, kind: str | None, bits: Bits) -> Bits:
     return extend(bits, Step(call.op, phase, numeric_class, bits.extent if reduced else 1))
 
 
-def sourced(call: Call, kind: str | None, bits: Bits, own: int) -> Bits:
+def sourced(call: Call, kind: str | None, bits: Bits, told: Sequence[Any]) -> Bits:
     """Where the elements come from: of one place of each operand, or of places of this call's own choice.
 
-    `own`: a number below 0 that no other call of the run has.
+    `told`: what tells the arguments of the call from those of others; equal calls choose equal places.
     """
     if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
         return bits
     if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
         return replace(bits, sources=call.joined().sources)
-    places = few((tensor, own) for tensor, _ in call.joined().sources)
-    return replace(bits, sources=frozenset() if bits.addends > 1 else places)
+    geometry = call.packet, repr(told), call.output.shape
+    return replace(
+        bits,
+        sources=few(
+            (tensor, hash((geometry, name, place)))
+            for name, value in call.arguments.items()
+            for operand in (value if isinstance(value, list) else [value])
+            if isinstance(operand, Operand) and operand.bits.level != Level.CONST
+            for tensor, place in operand.bits.sources or ((0, 0),)
+        ),
+    )
 
 
 def describe(

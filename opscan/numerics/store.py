@@ -100,7 +100,11 @@ def salt() -> str:
     torch = _torch_version()
     if not torch:
         return ""
-    files = [*sorted(Path(__file__).parent.rglob("*.py")), *sorted(data_path("catalog", "aten").glob("*.yaml"))]
+    files = [
+        *sorted(Path(__file__).parent.rglob("*.py")),
+        *sorted((Path(__file__).parents[1] / "shapes").glob("*.py")),
+        *sorted(data_path("catalog", "aten").glob("*.yaml")),
+    ]
     files += sorted(data_path("catalog", "operators").glob("*.yaml"))
     stamps = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files]
     text = f"torch {torch} {' '.join(stamps)}".encode()

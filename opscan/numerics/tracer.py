@@ -42,7 +42,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._parts: dict[int, WrittenParts] = {}
         self._leaked: Bits | None = None
         self._steered = False
-        self._calls = 0
         self._alive: list[Any] = []
         self._hosted: set[int] = set()
         self._replaced: dict[int, Any] = {}
@@ -168,8 +167,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                self._calls += 1
-                self._store(output, with_step(call, kind, sourced(call, kind, bits, -self._calls)), facts, written)
+                told = [_told(value) for value in arguments.values()]
+                self._store(output, with_step(call, kind, sourced(call, kind, bits, told)), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
@@ -304,6 +303,14 @@ def _repeats(tensor: Any, known: int) -> int:
             return 0
         offsets = [offset + place * stride for offset in offsets for place in range(size)]
     return max(Counter(offsets).values(), default=0)
+
+
+def _told(value: Any) -> Any:
+    """What of an argument says which elements go where; of an index that it is this one."""
+    if isinstance(value, torch.Tensor):
+        exact = not (value.is_floating_point() or value.is_complex())
+        return (tuple(value.shape), (_storage(value), value.storage_offset()) if exact else None)
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _packet(func: Any) -> str:

@@ -25,6 +25,7 @@ from opscan.shapes.values import (
     ExceptionValue,
     FunctionValue,
     Instance,
+    ModuleValue,
     Poison,
     Record,
     measure,
@@ -52,6 +53,24 @@ class Interpreter(Definitions):
         scope.names["__name__"] = "plugin"
         self.run_tolerantly(tree.body, scope)
         return scope
+
+    def package(self, path: str) -> Any:
+        """What `import a.b.c` binds to `a`, where that lies beside the plugin, with the modules below it loaded."""
+        names = path.split(".")
+        modules = [import_module(self, ".".join(names[: k + 1])) for k in range(len(names))]
+        if not all(isinstance(module, ModuleValue) and module.file for module in modules):
+            return None
+        for above, name, module in zip(modules, names[1:], modules[1:], strict=False):
+            above.names[name] = module
+        return modules[0]
+
+    def path_of(self, node: ast.ImportFrom, scope: Scope) -> str:
+        """The module that `from ... import` names."""
+        if not node.level:
+            return node.module or ""
+        from opscan.shapes.neighbours import absolute_name
+
+        return absolute_name(node.level, node.module or "", scope)
 
     def neighbour(self, path: str) -> Any:
         """The module of that name that lies beside the plugin, None where there is none."""
@@ -252,14 +271,15 @@ class Interpreter(Definitions):
     def _import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
             if alias.asname is None and "." in alias.name and alias.name != "numpy.random":
-                scope.bind(alias.name.split(".")[0], Poison(f"module {alias.name}", node.lineno))
+                head = alias.name.split(".")[0]
+                scope.bind(head, self.package(alias.name) or Poison(f"module {alias.name}", node.lineno))
             else:
                 module = import_module(self, alias.name if alias.asname else alias.name.split(".")[0])
                 scope.bind(alias.asname or alias.name.split(".")[0], module)
 
     def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        path = self.path_of(node, scope)
         for alias in node.names:
-            path = "." * node.level + (node.module or "")
             if alias.name == "*":
                 for name, value in import_all(self, path).items():
                     scope.bind(name, value)

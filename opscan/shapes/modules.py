@@ -53,7 +53,7 @@ def import_name(ev: Machine, path: str, name: str) -> Any:
     try:
         return module_attribute(module, name)
     except CannotFollow as stop:
-        return Poison(stop.construct)
+        return ev.neighbour(f"{path}.{name}") or Poison(stop.construct)
 
 
 def import_all(ev: Machine, path: str) -> dict[str, Any]:

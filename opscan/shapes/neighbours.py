@@ -6,9 +6,11 @@ What cannot be followed in such a module is told with its file and line, and at 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,14 +29,81 @@ _FILE = "<file>"
 
 def neighbour(ev: Interpreter, path: str, folders: Sequence[Path]) -> ModuleValue | Poison | None:
     """The module `path` from the first of the folders that has it, None where none has it."""
+    file = file_of_module(path, folders)
+    if file is not None:
+        return _follow(ev, path, file)
+    if any(_folder(path, folder) is not None for folder in folders):
+        return ModuleValue(path, {}, path)  # a package without `__init__.py`
+    return None
+
+
+def file_of_module(path: str, folders: Sequence[Path]) -> Path | None:
+    """The file of the module `path` in the first of the folders that has it.
+
+    None for a relative import of a plugin too: ATK loads plugins one by one, so there is no package.
+    """
     parts = path.split(".")
     if not all(part.isidentifier() for part in parts):
-        return None  # a relative import: ATK loads plugins one by one, so there is no package
+        return None
     for folder in folders:
         for file in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
             if file.is_file():
-                return _follow(ev, path, file)
+                return file
     return None
+
+
+def _folder(path: str, above: Path) -> Path | None:
+    """The folder of the package `path`, where there is one that holds Python files."""
+    folder = above.joinpath(*path.split("."))
+    return folder if path.replace(".", "").isidentifier() and any(folder.glob("*.py")) else None
+
+
+def absolute_name(level: int, path: str, scope: Scope) -> str:
+    """What a relative import of a neighbouring module means; dots as they stand for one of the plugin itself."""
+    file = scope.module.names.get(_FILE)
+    if not level or file is None:
+        return "." * level + path
+    package = str(scope.module.names["__name__"]).split(".")
+    above = level - str(file).endswith("/__init__.py")
+    package = package[: len(package) - above] if above else package
+    return ".".join([*package, path] if path else package)
+
+
+def imported_files(text: str, folders: Sequence[Path], most: int = 64) -> list[Path]:
+    """The neighbouring files whose text can decide what a plugin with this text does, its imports' imports among them.
+
+    More than are followed: an import counts wherever it stands.
+    """
+    found: dict[Path, None] = {}
+    waiting = [("", text)]
+    while waiting and len(found) < most:
+        package, text = waiting.pop()
+        for names in map(_imported_names, _IMPORT.finditer(text)):
+            for name in (*names, *(f"{package}.{name}" for name in names if package)):
+                file = file_of_module(name, folders)
+                if file is not None and file not in found:
+                    found[file] = None
+                    above = name if file.name == "__init__.py" else name.rpartition(".")[0]
+                    waiting.append((above, _text(file)))
+    return list(found)
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n;]*)", re.MULTILINE)
+
+
+def _imported_names(match: re.Match[str]) -> list[str]:
+    """The modules that an import statement can load: the one it names, those above it, and what it takes of it."""
+    above = match[1] or ""
+    taken = [part.split()[0] for part in match[2].strip("()").replace("\n", " ").split(",") if part.split()]
+    names = [above, *(f"{above}.{name}" if above else name for name in taken)]
+    return list(dict.fromkeys(".".join(n.split(".")[:k]) for n in names if n for k in range(1, n.count(".") + 2)))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _follow(ev: Interpreter, path: str, file: Path) -> ModuleValue | Poison:
@@ -46,15 +115,20 @@ def _follow(ev: Interpreter, path: str, file: Path) -> ModuleValue | Poison:
     try:
         if file.stat().st_size > MOST_BYTES:
             return Poison(f"module `{path}` of more than {MOST_BYTES >> 20} MiB")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = _parsed(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return Poison(f"module `{path}`, which is no readable Python,")
     at = ev.at
     ev.run_tolerantly(tree.body, scope)
     ev.at = at
     return module
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 def file_of(function: FunctionValue) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import opscan.numerics.declared
 from opscan.data import data_path
 from opscan.numerics.declared.entries import MalformedEntry, Place, find, index, read_entry
+from opscan.numerics.declared.namespaces import _SHAPES
 from opscan.numerics.kinds import kind_of
 
 CATALOG_BYTES = 600_000
 """What the whole catalog's data may take, so that people can read it."""
+SHAPE_MODULES = [path.stem for path in Path(opscan.numerics.declared.__file__).parent.glob("*shapes.py")]
 PLACE = Place(Path("steps/family.yaml"), "some", 0, 0, 7)
 
 
@@ -46,3 +51,14 @@ def test_a_wrong_entry_is_refused_with_its_place(content: dict[str, object], tol
         read_entry(PLACE, content)
     assert str(problem.value).startswith("steps/family.yaml:7: some")
     assert told in str(problem.value)
+
+
+def test_a_shape_function_means_one_thing() -> None:
+    modules = [import_module(f"opscan.numerics.declared.{name}") for name in SHAPE_MODULES]
+    names = Counter(name for module in modules for name in module.__all__)
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_no_shape_function_hides_an_operator() -> None:
+    functions = {name for module in _SHAPES for name in module.__all__}
+    assert not functions & set(index())

@@ -8,7 +8,15 @@ from typing import Any
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 from opscan.numerics.signatures import Parameter
 
-_SPELLINGS = {"input": "self", "x": "self", "axis": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other"}
+_SPELLINGS = {
+    "input": "self",
+    "x": "self",
+    "A": "self",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x1": "self",
+    "x2": "other",
+}
 """Names that torch takes for others: of its functions, and numpy's."""
 
 

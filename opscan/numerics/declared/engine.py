@@ -88,6 +88,8 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     """One ATen call: the shapes of its results, their bits, and what a gradient needs to know."""
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
     common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
+    if entry.shape is None and not tensors:
+        raise Refused(f"{entry.name} takes a tensor at least")
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
@@ -172,15 +174,22 @@ def _judge(
     if len(results) < len(outputs):
         results = (*results, *[unknown(made.joined(), f"the rule for {packet} leaves out an output")] * len(outputs))
     facts = deduce(made)
+    told = [_told(value) for value in arguments.values()]
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
     for output, bits in zip(outputs, results, strict=False):
         if output is None:
             continue
-        _State.numbers += 1
-        moved = looks and packet not in _SAME_PLACES
-        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, -_State.numbers)
+        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
+        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, told)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
+
+
+def _told(value: Any) -> Any:
+    """What of an argument says which elements go where; of an index that it is this one."""
+    if isinstance(value, Tensor):
+        return value.shape, None if value.dtype.rounds else value.number
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:

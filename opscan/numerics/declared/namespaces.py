@@ -112,7 +112,7 @@ def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-def _operate(name: str, *args: Any, **kwargs: Any) -> Any:
+def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return call(name, args, kwargs)
 
 
@@ -153,7 +153,8 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
     if is_method or head in ("Tensor", "torch.Tensor"):
         keys = [f"Tensor.{last}", last]
     elif name.startswith(("torch.ops.aten.", "aten.")):
-        keys = [name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]]
+        packet = name.removeprefix("torch.ops.").removeprefix("aten.").partition(".")[0]
+        keys = [f"aten.{packet}", packet]
     else:
         space = {"F": "nn.functional", "functional": "nn.functional"}.get(head, head.removeprefix("torch."))
         if head == "torch":

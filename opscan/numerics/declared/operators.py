@@ -13,6 +13,8 @@ from opscan.numerics.declared.namespaces import operator_key
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 
 _FOREACH = "_foreach_"
+_RECEIVERS = {"torch": "input", "torch.special": "input", "torch.fft": "input", "torch.linalg": "A"}
+"""What the functions of a namespace call the input that ATen calls `self`."""
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """What the larger or the smaller of an element and a number is."""
 _RESHAPING = frozenset(
@@ -69,27 +71,38 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     entry = None if key is None else find(key)
     if key is None or entry is None:
         return None
-    # torch's own functions call `input` what ATen calls `self`
-    head = name.rpartition(".")[0]
-    public = head in ("torch", "torch.special", "torch.linalg", "torch.fft") and not (spelling.method or spelling.each)
-    names = [entry.labels.get(p.name, "input" if public and p.name == "self" else p.name) for p in entry.parameters]
+    public = "" if spelling.method or spelling.each else _RECEIVERS.get(name.rpartition(".")[0], "")
+    names = [entry.labels.get(p.name) or (public if public and p.name == "self" else p.name) for p in entry.parameters]
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
+    if spelling.method:
+        function = partial(_on_receiver, function)
     return DeclaredOperator(name, function, tuple(names), spelling.in_place)
 
 
-def _run(key: str, *args: Any, **kwargs: Any) -> Any:
+def _on_receiver(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """A method: of a tensor, and what it returns is its own. Raises Refused else."""
+    if not isinstance(args[0] if args else kwargs.get("self"), Tensor):
+        raise Refused("a method is called on a tensor")
+    if kwargs.get("out") is not None:
+        raise Refused("a method takes no `out`")
+    return function(*args, **kwargs)
+
+
+def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
     out = kwargs.pop("out", None)
     result = call(key, args, kwargs)
     if out is None:
         return result
+    if key.startswith("nn.functional."):
+        raise NotDeclared("some of these functions take an `out`, some do not")
     if not isinstance(out, Tensor) or not isinstance(result, Tensor) or result.requires_grad or out.requires_grad:
         raise NotDeclared("`out=` of several tensors, or one that wants a gradient")
     return _cast(result, out)
 
 
-def _written(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _written(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What an in-place call leaves in its first argument. Raises Refused where it does not fit."""
     if not args:
         raise NotDeclared("an in-place call without a first argument")
@@ -111,7 +124,7 @@ def _cast(result: Any, target: Any) -> Any:
     return call("_to_copy", (result,), {"dtype": target.dtype})
 
 
-def _for_each(key: str, *args: Any, **kwargs: Any) -> Any:
+def _for_each(key: str, /, *args: Any, **kwargs: Any) -> Any:
     """A list operator is its single operator on each member."""
     entry = find(key)
     assert entry is not None

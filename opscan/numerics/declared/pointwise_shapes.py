@@ -15,9 +15,9 @@ from opscan.numerics.declared.shapes import Shape, axis_of, broadcast, resized_a
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
-    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled", "filled_dtype",
-    "halved", "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype",
-    "ramp_length", "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
+    "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled_dtype", "halved",
+    "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype", "ramp_length",
+    "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
 ]  # fmt: skip
 
 
@@ -130,9 +130,12 @@ def ramp_dtype(*ends: Any) -> str:
     return "int64" if all(type(end) is int for end in ends) else "float32"
 
 
-def spread_dtype(*ends: Any) -> str:
+def spread_dtype(start: Any, end: Any, wanted: Dtype | None) -> str:
     """The dtype of a linspace."""
-    return "complex64" if any(dtypes.promoted([end]).is_complex for end in ends) else "float32"
+    found = "complex64" if any(dtypes.promoted([value]).is_complex for value in (start, end)) else "float32"
+    if wanted is not None and found == "complex64" and not wanted.is_complex:
+        raise Refused(f"complex numbers are no {wanted}")
+    return wanted or found
 
 
 def ramp_length(start: float, end: float, step: float) -> int:
@@ -155,16 +158,6 @@ def triangle(rows: int, columns: int, offset: int, *, lower: bool) -> int:
     below = sum(min(max(row + offset + 1, 0), columns) for row in range(rows))
     above = sum(columns - min(max(row + offset, 0), columns) for row in range(rows))
     return below if lower else above
-
-
-def filled(value: Tensor, number: Any) -> Dtype:
-    """The dtype of a tensor into which a number, or a tensor without axes, is written."""
-    if isinstance(number, Tensor) and number.shape:
-        raise Refused("a value without axes is needed")
-    given = number.dtype if isinstance(number, Tensor) else filled_dtype(number)
-    if dtypes.category(given) > dtypes.category(value.dtype):
-        raise Refused(f"{given} is not written into {value.dtype}")
-    return value.dtype
 
 
 def drawn_dtype(dtype: Dtype) -> Dtype:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 from opscan.numerics.bits import PLAIN, Bits
 from opscan.numerics.call import Operand
 from opscan.numerics.facts import NOTHING, Facts
+
+_NUMBERS = itertools.count(1)
 
 
 class NotDeclared(Exception):
@@ -53,7 +56,7 @@ class Results(tuple[Any, ...]):
 class Tensor:
     """A tensor that an operator takes or makes. `node`: the call that made it, where a gradient may flow through it."""
 
-    __slots__ = ("bits", "dtype", "facts", "node", "requires_grad", "shape")
+    __slots__ = ("bits", "dtype", "facts", "node", "number", "requires_grad", "shape")
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Tensor:
         self.bits = bits
         self.facts = facts
         self.requires_grad = requires_grad
+        self.number = next(_NUMBERS)
         self.node: Any = None
 
     @property
@@ -121,6 +125,8 @@ class Tensor:
     def __getattr__(self, name: str) -> Any:
         from opscan.numerics.declared.namespaces import method
 
+        if name.startswith("__"):
+            raise AttributeError(name)
         found = method(name)
         if found is None:
             raise NotDeclared(f"no steps are declared for Tensor.{name}")

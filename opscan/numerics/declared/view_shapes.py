@@ -154,7 +154,7 @@ def borders(value: Any, axis: int, sections: Any) -> list[tuple[int, int]]:
     size = shape[axis_of(axis, len(shape))]
     if isinstance(sections, (list, tuple)):
         return list(pairwise([0, *sections, size]))
-    if sections <= 0:
+    if not isinstance(sections, int) or sections <= 0:
         raise Refused(f"{sections} parts")
     lengths = [size // sections + (part < size % sections) for part in range(sections)]
     return list(pairwise(accumulate(lengths, initial=0)))

@@ -17,7 +17,7 @@ from opscan.numerics.goldens.torch_values import (
     torch_attribute,
 )
 from opscan.shapes import library
-from opscan.shapes.modules import import_module, import_name
+from opscan.shapes.modules import import_all, import_module, import_name
 from opscan.shapes.stops import CannotFollow
 from opscan.shapes.values import (
     ClassValue,
@@ -46,7 +46,7 @@ def bind_import(ev: GoldenInterpreter, node: ast.Import, scope: Scope) -> None:
     for alias in node.names:
         head = alias.name.split(".")[0]
         path = alias.name if alias.asname else head
-        value = _module(ev, path)
+        value = (path != alias.name and ev.package(alias.name)) or _module(ev, path)
         if isinstance(value, Poison):
             value = Poison(f"module {alias.name}")
         scope.bind(alias.asname or head, value)
@@ -54,10 +54,13 @@ def bind_import(ev: GoldenInterpreter, node: ast.Import, scope: Scope) -> None:
 
 def bind_import_from(ev: GoldenInterpreter, node: ast.ImportFrom, scope: Scope) -> None:
     """`from a import b as c`; a name that is not followed stops the golden where it is used."""
-    path = "." * node.level + (node.module or "")
+    path = ev.path_of(node, scope)
     for alias in node.names:
         if alias.name != "*":
             scope.bind(alias.asname or alias.name, _name(ev, path, alias.name))
+        elif path.split(".", maxsplit=1)[0] not in ("atk", "torch"):
+            for name, value in import_all(ev, path).items():
+                scope.bind(name, value)
 
 
 def _module(ev: GoldenInterpreter, path: str) -> Any:

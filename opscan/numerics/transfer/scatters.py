@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from opscan.numerics.bits import CONST, Bits, Level, accumulate, at_least, join, round_many
-from opscan.numerics.call import SIGNIFICAND, Call, Operand
+from opscan.numerics.bits import CONST, Bits, Level, accumulate, add, at_least, bend, join, multiply, round_many
+from opscan.numerics.call import SIGNIFICAND, Call, Operand, is_scale
 from opscan.numerics.facts import broadcast
 from opscan.numerics.transfer.reductions import mean_of
 
 
-def _gather_up(call: Call, bits: Bits, addends: int, slots: int, *, base: bool) -> Bits:
-    """`addends` values fall into `slots` places; three in one place are certain only beyond two for each."""
+def _gather_up(call: Call, bits: Bits, addends: int, slots: int, *, base: Bits | None = None) -> Bits:
+    """`addends` values fall into `slots` places, upon `base` where there is one."""
+    gathered = _gathered(call, bits, addends, slots)
+    if base is None:
+        return gathered
+    if gathered.addends > 1:
+        gathered = replace(gathered, sources=frozenset())  # each of them is another element
+    return add(base, gathered, "scatter")
+
+
+def _gathered(call: Call, bits: Bits, addends: int, slots: int) -> Bits:
+    """Three values in one place are certain only beyond two for each."""
     distinct = _distinct(call)
     if distinct:
-        return accumulate(bits, 1 + base, "scatter", "shapes")
+        return accumulate(bits, 1, "scatter", "shapes")
     index = call.arguments.get("index")
     if isinstance(index, Operand) and index.repeats:
-        return accumulate(bits, min(addends, index.repeats) + base, "scatter", "shapes")
+        return accumulate(bits, min(addends, index.repeats), "scatter", "shapes")
     certain = distinct is False or addends > 2 * slots or addends <= 1
-    return accumulate(bits, addends + base, "scatter", "shapes", *(() if certain else ("values",)))
+    return accumulate(bits, addends, "scatter", "shapes", *(() if certain else ("values",)))
 
 
 def _distinct(call: Call) -> bool | None:
@@ -61,17 +72,19 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
     if call.arguments.get("accumulate", True) is False:
         return _write(call, _extent(call)[0])
     destination = call.arguments.get("self")
-    base = isinstance(destination, Operand) and not destination.zero
+    base = destination.bits if isinstance(destination, Operand) and not destination.zero else None
     addends, slots = _extent(call)
     if call.argument("padding_idx", -1) >= 0:
         slots = addends  # every index may be the padding, whose gradient is dropped
-    bits = call.joined()
+    bits = call.joined("self")
     source = call.tensor("source", "src", "values", "grad_output")
-    counted = source.unit and (not base or call.tensor("self").unit) and call.argument("alpha", 1) == 1
+    counted = source.unit and (base is None or call.tensor("self").unit) and call.argument("alpha", 1) == 1
     if counted and addends < 2 ** SIGNIFICAND.get(call.output.dtype, 24):
-        return call.each_output(bits)  # ones are counted
-    if call.argument("alpha", 1) not in (1, True):
-        bits = round_many(bits)
+        return call.each_output(call.joined())  # ones are counted
+    if base is not None and call.argument("alpha", 1) == 0:
+        return call.each_output(base)
+    if not is_scale(call.argument("alpha", 1), call.output.dtype):
+        bits = multiply(bits, once=False)
     if call.argument("scale_grad_by_freq"):
         bits = round_many(bits)
     return call.each_output(_gather_up(call, bits, addends, slots, base=base))
@@ -79,15 +92,16 @@ def _scatter_sum(call: Call) -> tuple[Bits, ...]:
 
 def _scatter_reduce(call: Call) -> tuple[Bits, ...]:
     """`reduce`: amax and amin select; sum, mean and prod accumulate."""
-    inherited = call.joined()
     if call.argument("reduce", "sum") in ("amax", "amin", "max", "min"):
-        return call.each_output(inherited)
+        return call.each_output(bend(call.joined()))
+    inherited = call.joined("self")
     addends, slots = _extent(call)
     if call.argument("reduce") in ("mean", "prod", "multiply"):
         inherited = round_many(inherited)
-    return call.each_output(
-        _gather_up(call, inherited, addends, slots, base=call.argument("include_self", True) is not False)
-    )
+    base = call.tensor("self").bits if call.argument("include_self", True) is not False else None
+    if base is not None and call.argument("reduce") in ("mean", "prod", "multiply"):
+        base = round_many(base)
+    return call.each_output(_gather_up(call, inherited, addends, slots, base=base))
 
 
 def _scatter_value(call: Call) -> tuple[Bits, ...]:
@@ -158,7 +172,7 @@ def _embedding_bag_backward(call: Call) -> tuple[Bits, ...]:
     dropped = call.argument("padding_idx", -1) >= 0 or call.argument("mode", 0) == 2
     addends = max(indices.numel, call.tensor("grad").shape[0])
     slots = addends if dropped else int(call.argument("num_weights", 1))
-    return call.each_output(_gather_up(call, bits, addends, slots, base=False))
+    return call.each_output(_gather_up(call, bits, addends, slots))
 
 
 def _histogram(call: Call) -> tuple[Bits, ...]:
@@ -173,7 +187,7 @@ def _histogram(call: Call) -> tuple[Bits, ...]:
     if not isinstance(weight, Operand):
         return tuple(computed for _ in call.outputs)
     inherited = call.joined() if call.packet == "bincount" else computed
-    counts = _gather_up(call, inherited, weight.numel, call.output.numel, base=False)
+    counts = _gather_up(call, inherited, weight.numel, call.output.numel)
     return tuple(computed if position else counts for position in range(len(call.outputs)))
 
 
