@@ -177,7 +177,8 @@ def _makes_zeros(call: Call) -> bool:
         factors = (call.argument("self"), call.argument("other"))
         return any(factor.zero if isinstance(factor, Operand) else factor == 0 for factor in factors)
     if call.packet in ("sum", "neg") or kind_of(call.packet) == "view":
-        return call.tensor("self").zero if any(True for _ in call.operands()) else False
+        source = next(call.operands(), None)
+        return source is not None and source.zero
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
