@@ -36,8 +36,8 @@ _BY_VALUES = re.compile(
 """What an operator says that refuses the values it was given, not the call."""
 _NO_KERNEL = re.compile(
     r"not implemented for|not supported|unsupported|not support|no kernel|only support|expected .*(dtype|scalar type)"
-    r"|expected at most|positional argument|expected a value of type|cannot be followed|could not run|mkldnn|mkl fft"
-    r"|cuda|on the cpu|not yet implemented|not currently"
+    r"|expected at most|positional argument|expected a value of type|cannot be followed"
+    r"|could not run|mkldnn|mkl fft|cuda|on the cpu|not yet implemented|not currently"
 )
 
 
@@ -183,7 +183,7 @@ def _held(
     for label, tensor, truth in pairs(known, truths, names):
         if truth is None or not truth.numel:
             continue
-        if (problem := contradiction(tensor, truth)) and not is_explained(problem, name):
+        if (problem := contradiction(tensor, truth, name)) and not is_explained(problem, name):
             yield Remark("unsound", label, f"{who} {_said(tensor)}: {problem}; {_seen(truth)}")
         elif text := looseness(tensor, truth):
             yield Remark("loose", label, f"{who} {text}")
