@@ -179,7 +179,7 @@ def _judge(
     for output, bits in zip(outputs, results, strict=False):
         if output is None:
             continue
-        moved = looks and packet not in _SAME_PLACES
+        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
         placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, told)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
