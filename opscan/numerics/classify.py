@@ -14,6 +14,7 @@ from opscan.model import Case, Classification, NumericClass, Plugin, TensorClass
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
 from opscan.numerics.bits import Bits
 from opscan.numerics.confirming import refusal
+from opscan.numerics.declared.operators import operator as declared_operator
 from opscan.numerics.described import bind_described
 from opscan.numerics.messages import OUT_OF_MEMORY
 from opscan.numerics.names import basis_of, described, is_npu_name
@@ -50,6 +51,8 @@ def classify(case: Case, golden: Plugin | str | None = None) -> Classification:
     operator = resolve(case.name, method=case.tensor_input is not None)
     if isinstance(operator, str):
         return Classification((), "none", operator)
+    if (steps := declared_operator(case.name, is_method=case.tensor_input is not None)) is not None:
+        operator = replace(operator, parameters=steps.parameters)
     try:
         attempts = _attempts(case, operator, basis)
     except Unbindable as problem:

@@ -2,8 +2,8 @@
 
     python -m tests.numerics.covered [--only REGEX] [--seconds N] [--json FILE]
 
-Each sample is classified four times: by a trace on the sample's own data, which shows what the kinds table leaves out; as
-an audit does it, from shapes, dtypes and attributes alone; from a case that a spec could hold, under the name of the
+Each sample is classified four times: by a trace on the sample's own data, which shows what the kinds table leaves out;
+as an audit does it, from shapes, dtypes and attributes alone; from a case that a spec could hold, under the name of the
 operator, where a case can express the sample; and the same from declared steps, without torch. An entry counts where no
 tensor of any of its samples is unknown or missing. Also listed: ATen overloads that were reached and have no kind, and
 names that do not resolve.
