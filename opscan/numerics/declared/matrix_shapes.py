@@ -8,8 +8,8 @@ from opscan.numerics.declared.shapes import Shape, broadcast, sizes
 from opscan.numerics.declared.values import NotDeclared, Refused
 
 __all__ = [
-    "equation_shape", "least_squares", "lu_shapes", "matrix", "qr_shapes", "solved_shape", "square", "svd_shapes",
-    "unpacked_shapes",
+    "equation_shape", "least_squares", "lu_shapes", "matrix", "qr_shapes", "solved_shape", "square_matrix",
+    "svd_shapes", "unpacked_shapes",
 ]  # fmt: skip
 
 
@@ -20,7 +20,7 @@ def matrix(value: Any) -> Shape:
     return shape
 
 
-def square(value: Any) -> Shape:
+def square_matrix(value: Any) -> Shape:
     shape = matrix(value)
     if shape[-1] != shape[-2]:
         raise Refused(f"{list(shape)} are no square matrices")
@@ -29,7 +29,7 @@ def square(value: Any) -> Shape:
 
 def solved_shape(coefficients: Any, right: Any, left: bool = True) -> Shape:
     """Of X in AX = B, or in XA = B where the coefficients stand on the right; batches are broadcast."""
-    first, second = square(coefficients), matrix(right)
+    first, second = square_matrix(coefficients), matrix(right)
     if first[-1] != second[-2 if left else -1]:
         raise Refused(f"{list(first)} does not fit {list(second)}")
     return (*broadcast(first[:-2], second[:-2]), *second[-2:])
@@ -37,7 +37,7 @@ def solved_shape(coefficients: Any, right: Any, left: bool = True) -> Shape:
 
 def equation_shape(coefficients: Any, right: Any, left: bool) -> Shape:
     """As `solved_shape`; `right` may hold vectors, of the same batch as the matrices."""
-    first, second = square(coefficients), sizes(right)
+    first, second = square_matrix(coefficients), sizes(right)
     if len(second) == 1 or (len(second) == len(first) - 1 and second == first[:-1]):
         if not left:
             raise Refused("vectors stand on the right only")
