@@ -36,8 +36,8 @@ _BY_VALUES = re.compile(
 """What an operator says that refuses the values it was given, not the call."""
 _NO_KERNEL = re.compile(
     r"not implemented for|not supported|unsupported|not support|no kernel|only support|expected .*(dtype|scalar type)"
-    r"|expected at most|positional argument|expected a value of type|cannot be followed"
-    r"|could not run|mkldnn|mkl fft|cuda|on the cpu|not yet implemented|not currently"
+    r"|expected at most|positional argument|expected a value of type|cannot be followed|could not run|mkldnn|mkl fft"
+    r"|cuda|on the cpu|not yet implemented|not currently"
 )
 
 

@@ -57,7 +57,7 @@ def read_value(parameter: Parameter, value: Any, given: CaseInput) -> Any:
         value = _loosest(parameter, value)
     reader = _READERS.get(parameter.kind)
     found = None if reader is None else reader(parameter, value)
-    if parameter.kind == "scalar" and found is not None and (given.dtype or "").startswith(("int", "uint")):
+    if parameter.kind in ("scalar", "either") and found is not None and (given.dtype or "").startswith(("int", "uint")):
         found = _whole_scalar(found, drawn=isinstance(value, (list, dict)))
     if found is None and isinstance(value, str) and value not in _NO_VALUE:
         raise Unbindable(f"attribute {given.name or parameter.name}: {value!r} has no meaning here")

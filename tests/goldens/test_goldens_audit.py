@@ -145,6 +145,55 @@ def test_no_name_stands_in_for_an_executor_that_is_there(
         assert place in report.reason
 
 
+HELPED = FOLLOWED.replace("import torch", "import torch\nIMPORT", 1)
+
+
+@pytest.mark.parametrize(
+    ("imported", "used"),
+    [
+        ("from refs.rows import total", "total"),
+        ("from refs import rows", "rows.total"),
+        ("import refs.rows", "refs.rows.total"),
+        ("import refs.rows as r", "r.total"),
+        ("from refs import total", "total"),
+        ("from refs.rows import *", "total"),
+    ],
+)
+def test_a_package_beside_the_executor_is_followed(imported: str, used: str, tmp_path: Path) -> None:
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "refs" / "__init__.py").write_text("from .rows import total\n", encoding="utf-8")
+    (tmp_path / "refs" / "rows.py").write_text("def total(x):\n    return -x.sum(0)\n", encoding="utf-8")
+    code = HELPED.replace("IMPORT", imported).replace('input_data.kwargs["x"] +', f'{used}(input_data.kwargs["x"]) +')
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "torch.neg"), "gen.py": GENERATOR, "executor_bias.py": code}
+    (report,) = audit(tmp_path, files, "bias_backward.yaml")
+    assert report.basis == "plugin", report.reason
+    assert {tensor.name: str(tensor.numeric_class) for tensor in report.tensors}["output:0"] == "accumulated"
+
+
+def test_a_helper_that_stops_is_named_with_its_line(tmp_path: Path) -> None:
+    helper = "def total(x):\n    return x.numpy().sum(0)\n"
+    code = HELPED.replace("IMPORT", "from helper import total").replace('input_data.kwargs["x"] +', "total(1) +")
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "torch.neg"), "gen.py": GENERATOR, "executor_bias.py": code}
+    (report,) = audit(tmp_path, {**files, "helper.py": helper}, "bias_backward.yaml")
+    assert report.status == "unknown"
+    assert "in helper.py:2" in report.reason
+
+
+def test_what_is_remembered_holds_for_the_helpers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPSCAN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    code = HELPED.replace("IMPORT", "from helper import total")
+    code = code.replace('input_data.kwargs["x"] +', 'total(input_data.kwargs["x"]) +')
+    files = {"bias_backward.yaml": SPEC.replace("NAME", "torch.neg"), "gen.py": GENERATOR, "executor_bias.py": code}
+    told = []
+    for helper in ("-x", "x.sum(0)", "-x"):
+        (report,) = audit(
+            tmp_path, {**files, "helper.py": f"def total(x):\n    return {helper}\n"}, "bias_backward.yaml"
+        )
+        told.append({tensor.name: str(tensor.numeric_class) for tensor in report.tensors}["output:0"])
+    assert told == ["arithmetic", "accumulated", "arithmetic"]
+
+
 def test_the_name_decides_where_no_executor_is_at_hand(tmp_path: Path) -> None:
     (report,) = audit(tmp_path, {"add.yaml": SPEC.replace("NAME", "torch.add"), "gen.py": GENERATOR}, "add.yaml")
     assert report.basis == "name"

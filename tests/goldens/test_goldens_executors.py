@@ -50,6 +50,7 @@ def case_for(entry: dict[str, Any]) -> Case:
         replace(
             given,
             name=None if text.startswith("#") else given.name,
+            dtype=entry.get("dtypes", {}).get(given.name, given.dtype),
             values=values.get(given.name, given.values),
         )
         for text, given in zip(texts, case.inputs, strict=True)
@@ -72,6 +73,8 @@ def test_followed(title: str) -> None:
     for tensor in known.tensors:
         if tensor.name in entry.get("depends_on", {}):
             assert list(tensor.depends_on) == entry["depends_on"][tensor.name]
+        if tensor.name in entry.get("extents", {}):
+            assert tensor.extent == entry["extents"][tensor.name], tensor.name
 
 
 @pytest.mark.parametrize("title", REFUSED)

@@ -2,10 +2,11 @@
 
     python -m tests.numerics.covered [--only REGEX] [--seconds N] [--json FILE]
 
-Each sample is classified three times: by a trace on the sample's own data, which shows what the kinds table leaves out;
-as an audit does it, from shapes, dtypes and attributes alone; and from a case that a spec could hold, under the name of
-the operator, where a case can express the sample. An entry counts where no tensor of any of its samples is unknown or
-missing. Also listed: ATen overloads that were reached and have no kind, and names that do not resolve.
+Each sample is classified four times: by a trace on the sample's own data, which shows what the kinds table leaves out;
+as an audit does it, from shapes, dtypes and attributes alone; from a case that a spec could hold, under the name of the
+operator, where a case can express the sample; and the same from declared steps, without torch. An entry counts where no
+tensor of any of its samples is unknown or missing. Also listed: ATen overloads that were reached and have no kind, and
+names that do not resolve.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -41,13 +42,14 @@ from opscan.checking.runs import Subject, of_sample, run
 from opscan.model import Case, Classification, NumericClass
 from opscan.numerics.binding import Binding, TensorArgument
 from opscan.numerics.classify import _trace, classify
+from opscan.numerics.declared.answering import declare
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.numerics.tracer import _is_view
 
 PREFERRED = (torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool)
 """The dtype of an entry: the first of these that it knows."""
-ROUTES = ("own data", "shapes alone", "as a case")
+ROUTES = ("own data", "shapes alone", "as a case", "as a case without torch")
 NAMED = ("torch.{}", "Tensor.{}", "{}", "torch.ops.aten.{}")
 """How the name of an entry may be written in a spec."""
 
@@ -113,7 +115,13 @@ def as_audited(what: Subject, wanted: set[str]) -> str:
     return _left_out(known, wanted)
 
 
-def as_a_case(what: Subject, wanted: set[str]) -> str:
+def without_torch(what: Subject, wanted: set[str]) -> str:
+    """The same from declared steps alone."""
+    nothing = Classification((), "none", "no steps are declared for it")
+    return as_a_case(what, wanted, lambda case: declare(case) or nothing)
+
+
+def as_a_case(what: Subject, wanted: set[str], answer: Callable[[Case], Classification] = classify) -> str:
     """The same for a case that holds the call; a sample that no case can express counts as none."""
     args, kwargs = tree_unflatten(list(what.leaves), what.structure)
     outputs = {name for name in wanted if name.startswith("output")}
@@ -121,7 +129,7 @@ def as_a_case(what: Subject, wanted: set[str]) -> str:
     faults = []
     for name in names_of(what.name):
         try:
-            known = classify(case_of(call_of(name, args, kwargs)))
+            known = answer(case_of(call_of(name, args, kwargs)))
         except Inexpressible:
             return ""
         found = sum(tensor.role == "gradient" for tensor in known.tensors)
@@ -177,7 +185,7 @@ def cover(operator: Any, reached: set[Any], seconds: float, most: int | None = N
             continue
         reached |= mode.overloads
         found.samples += 1
-        for route, classified in zip(ROUTES, (on_own_data, as_audited, as_a_case), strict=True):
+        for route, classified in zip(ROUTES, (on_own_data, as_audited, as_a_case, without_torch), strict=True):
             try:
                 with limit(seconds):
                     fault = classified(what, set(tensors))

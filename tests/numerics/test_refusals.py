@@ -73,7 +73,7 @@ ANSWERED = [
     ("torch.nn.functional.max_pool2d", {"input": "fp32[1,1,1,1]", "kernel_size": 1}),
     ("torch.cat", {"tensors": ["fp32[3]"] * 200}),
     ("torch.stack", {"tensors": ["fp32[1]"] * 200}),
-    ("torch.exp", {"input": "complex32[2]"}),
+    ("torch.exp", {"input": "complex64[2]"}),
     ("torch.add", {"input": "complex128[2]", "other": "complex64[2]"}),
     ("torch.nonzero", {"input": "fp32[0]"}),
     ("torch.repeat_interleave", {"input": "fp32[3]", "repeats": "int64[3] 0..1000000000000"}),
@@ -140,3 +140,39 @@ def test_a_kind_that_is_missing_is_unknown_and_says_which(monkeypatch):
     answer = classify(numerics_rows.case_of("torch.exp", {"input": "fp32[2]"}))
     assert {tensor.numeric_class for tensor in answer.tensors} == {NumericClass.UNKNOWN}
     assert "no kind is known for aten.exp.default" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "reason"),
+    [
+        ("torch.bitwise_and", {"input": "fp32[3] nograd", "other": "fp32[3] nograd"}, "not implemented for 'Float'"),
+        ("torch.bitwise_and", {"input": "fp32[300,40] nograd", "other": "fp32[300,40] nograd"}, "not implemented"),
+        ("torch.gcd", {"input": "fp32[3] nograd", "other": "fp32[3] nograd"}, "not implemented for 'Float'"),
+        ("torch.linalg.det", {"_A": "fp16[3,3] nograd"}, "not implemented for 'Half'"),
+        ("torch.exp", {"input": "complex32[2]"}, "not implemented for 'ComplexHalf'"),
+        ("torch.cummax", {"input": "complex64[3] nograd", "dim": 0}, "not implemented for 'ComplexFloat'"),
+        ("torch.multinomial", {"input": "int64[3]", "num_samples": 2}, "floating-point dtypes"),
+        ("torch.std", {"input": "int32[5]"}, "floating point"),
+        ("Tensor.hypot_", {"self": "fp32[1,1]", "other": "fp32[2,2]"}, ""),
+        ("Tensor.add_", {"self": "fp32[1,3]", "other": "fp32[2,3]"}, ""),
+    ],
+)
+def test_what_the_kernels_of_the_cpu_refuse_cannot_run(operator, inputs, reason):
+    """The golden runs on the CPU; fake kernels let many dtypes pass that no real one takes."""
+    known = classify(numerics_rows.case_of(operator, inputs))
+    assert known.mismatch
+    assert not known.tensors
+    assert reason in known.reason
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs"),
+    [
+        ("torch.linalg.cholesky", {"_A": "fp32[3,3]"}),  # not positive definite by chance is no refusal of the dtype
+        ("torch.index_select", {"input": "fp32[1,3]", "dim": 0, "index": "int64[2]"}),
+        ("torch.add", {"input": "fp16[3]", "other": "fp16[3]"}),
+        ("torch.bitwise_and", {"input": "bool[3]", "other": "bool[3]"}),
+    ],
+)
+def test_what_they_take_is_classified(operator, inputs):
+    assert classify(numerics_rows.case_of(operator, inputs)).tensors

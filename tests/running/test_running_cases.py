@@ -293,9 +293,10 @@ def test_a_plugin_that_fails_leaves_what_its_text_shows(tmp_path: Path) -> None:
 def test_a_plugin_that_is_no_python_is_named(tmp_path: Path) -> None:
     lay_out(tmp_path / "c", PRELUDE + '        print "hello"\n')
     ran = audit_paths([tmp_path / "c" / "torch.add.yaml"], Settings(run_generators=True))
-    (fault,) = [f for f in ran.audit.findings if f.name == "plugin-run-failed"]
-    assert "generate_g.py: line 11" in fault.message
-    assert "Python 2" in fault.message
+    (report,) = [report for report in ran.audit.files if report.kind == "spec"]
+    assert report.status == "unknown"
+    assert "generate_g.py:11: Python cannot parse the file" in report.reason
+    assert "Python 2" in report.reason
 
 
 # -- the promise ------------------------------------------------------------------------------------------------------

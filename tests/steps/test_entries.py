@@ -11,6 +11,7 @@ import pytest
 import opscan.numerics.declared
 from opscan.data import data_path
 from opscan.numerics.declared.entries import MalformedEntry, Place, find, index, read_entry
+from opscan.numerics.declared.namespaces import _SHAPES
 from opscan.numerics.kinds import kind_of
 
 CATALOG_BYTES = 600_000
@@ -56,3 +57,8 @@ def test_a_shape_function_means_one_thing() -> None:
     modules = [import_module(f"opscan.numerics.declared.{name}") for name in SHAPE_MODULES]
     names = Counter(name for module in modules for name in module.__all__)
     assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_no_shape_function_hides_an_operator() -> None:
+    functions = {name for module in _SHAPES for name in module.__all__}
+    assert not functions & set(index())

@@ -90,11 +90,11 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
     return DeclaredOperator(entry.name, follow, names)
 
 
-def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | None:
+def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | Classification:
     try:
         attempts = readings(case, known.parameters, basis)
-    except Unbindable:
-        return None
+    except Unbindable as problem:
+        return Classification((), basis, str(problem), mismatch=basis == "golden")
     return Subject(known, tuple(attempts), basis)
 
 

@@ -88,6 +88,8 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     """One ATen call: the shapes of its results, their bits, and what a gradient needs to know."""
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
     common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
+    if entry.shape is None and not tensors:
+        raise NotDeclared(f"{entry.name} of numbers alone, which some functions take for tensors")
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
@@ -177,7 +179,7 @@ def _judge(
     for output, bits in zip(outputs, results, strict=False):
         if output is None:
             continue
-        moved = looks and packet not in _SAME_PLACES
+        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
         placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, told)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts

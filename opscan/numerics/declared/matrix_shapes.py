@@ -1,153 +1,94 @@
-"""Shapes of factorisations and solutions of matrices, in batches or alone. Each raises Refused where torch would."""
+"""Shapes of factorisations and of solutions of linear equations; each raises Refused where torch would."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-from opscan.numerics.declared.shapes import Shape, axes_of, axis_of, broadcast, sizes
-from opscan.numerics.declared.values import Refused, Tensor
+from opscan.numerics.declared.shapes import Shape, broadcast, sizes
+from opscan.numerics.declared.values import NotDeclared, Refused
 
 __all__ = [
-    "batched", "columns", "least", "least_squares", "level", "matrix", "orthogonal", "positive", "reflected",
-    "singular", "solved", "square", "transformed", "transformed_axes", "transformed_sizes", "unpacked",
+    "equation_shape", "least_squares", "lu_shapes", "matrix", "qr_shapes", "solved_shape", "square_matrix",
+    "svd_shapes", "unpacked_shapes",
 ]  # fmt: skip
 
 
 def matrix(value: Any) -> Shape:
     shape = sizes(value)
     if len(shape) < 2:
-        raise Refused("a matrix has at least two axes")
+        raise Refused("a matrix has two axes")
     return shape
 
 
-def square(value: Any) -> Shape:
+def square_matrix(value: Any) -> Shape:
     shape = matrix(value)
     if shape[-1] != shape[-2]:
-        raise Refused(f"a matrix of {shape[-2]} rows and {shape[-1]} columns is not square")
+        raise Refused(f"{list(shape)} are no square matrices")
     return shape
 
 
-def least(value: Any) -> int:
-    """Rows or columns of a matrix, whichever are fewer."""
-    return min(matrix(value)[-2:])
-
-
-def level(upstream: Sequence[Tensor | None]) -> list[Tensor]:
-    """The gradients that are there, without axes: only how their bits came about counts, not their sizes."""
-    return [Tensor((given.numel(),), given.dtype, given.bits, given.facts) for given in upstream if given is not None]
-
-
-def _is_vector(left: Shape, right: Shape) -> bool:
-    """Whether the right side of a system is a vector, or a batch of them, for matrices of this shape."""
-    return len(right) == 1 or (len(left) - 1 == len(right) and right == left[:-1])
-
-
-def columns(left: Any, right: Any) -> Tensor:
-    """The right side of a system as a matrix of which only the sizes count."""
-    shape = sizes(right)
-    wide = (*shape, 1) if _is_vector(sizes(left), shape) else shape
-    return Tensor(wide, right.dtype, right.bits, right.facts)
-
-
-def batched(value: Tensor, other: Any) -> Tensor:
-    """`value` repeated over the batches of `other`."""
-    lead = broadcast(value.shape[:-2], sizes(other)[: max(len(sizes(other)) - 2, 0)])
-    return Tensor((*lead, *value.shape[-2:]), value.dtype, value.bits, value.facts)
-
-
-def solved(left: Any, right: Any, leftwards: bool = True, vectors: bool = True) -> Shape:
-    """The solution of a system; `leftwards`: the matrix stands on the left of what is sought."""
-    first, second = square(left), sizes(right)
-    if vectors and _is_vector(first, second):
-        if second[-1] != first[-1] or not leftwards:
-            raise Refused(f"{list(first)} and {list(second)} are no system")
-        return (*broadcast(first[:-2], second[:-1]), second[-1])
-    matrix(second)
-    if second[-2 if leftwards else -1] != first[-1]:
-        raise Refused(f"{list(first)} and {list(second)} are no system")
+def solved_shape(coefficients: Any, right: Any, left: bool = True) -> Shape:
+    """Of X in AX = B, or in XA = B where the coefficients stand on the right; batches are broadcast."""
+    first, second = square_matrix(coefficients), matrix(right)
+    if first[-1] != second[-2 if left else -1]:
+        raise Refused(f"{list(first)} does not fit {list(second)}")
     return (*broadcast(first[:-2], second[:-2]), *second[-2:])
 
 
-def unpacked(value: Any) -> list[Shape]:
-    """The permutation and the two triangular factors."""
-    *lead, rows, cols = matrix(value)
-    inner = min(rows, cols)
-    return [(*lead, rows, rows), (*lead, rows, inner), (*lead, inner, cols)]
+def equation_shape(coefficients: Any, right: Any, left: bool) -> Shape:
+    """As `solved_shape`; `right` may hold vectors, of the same batch as the matrices."""
+    first, second = square_matrix(coefficients), sizes(right)
+    if len(second) == 1 or (len(second) == len(first) - 1 and second == first[:-1]):
+        if not left:
+            raise Refused("vectors stand on the right only")
+        return solved_shape(coefficients, (*second, 1))[:-1]
+    return solved_shape(coefficients, right, left)
 
 
-def orthogonal(value: Any, mode: str) -> list[Shape]:
-    *lead, rows, cols = matrix(value)
+def least_squares(coefficients: Any, right: Any, driver: str | None) -> list[Shape]:
+    """The solution, the residuals, the rank and the singular values; what a driver does not compute is empty."""
+    first, second = matrix(coefficients), sizes(right)
+    vector = len(second) == len(first) - 1
+    columns = (*second, 1) if vector else second
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss") or len(columns) < 2 or columns[-2] != first[-2]:
+        raise Refused(f"{list(first)} does not fit {list(second)}")
+    batch = broadcast(first[:-2], columns[:-2])
+    solution = (*batch, first[-1], *(() if vector else second[-1:]))
+    rest = driver not in (None, "gelsy") and first[-2] > first[-1]
+    if rest and vector:
+        raise NotDeclared("the residuals of vectors")
+    rank = (0,) if driver == "gels" else batch
+    values = (*batch, min(first[-2:])) if driver in ("gelsd", "gelss") else (0,)
+    return [solution, (*batch, second[-1]) if rest else (0,), rank, values]
+
+
+def lu_shapes(value: Any, pivot: bool) -> list[Shape]:
+    *batch, rows, columns = matrix(value)
+    least = min(rows, columns)
+    return [(*batch, rows, rows) if pivot else (0,), (*batch, rows, least), (*batch, least, columns)]
+
+
+def unpacked_shapes(packed: Any, pivots: Any, data: bool, order: bool) -> list[Shape]:
+    """Permutation and factors; (0,) for what is not wanted."""
+    *batch, rows, columns = matrix(packed)
+    if sizes(pivots) != (*batch, min(rows, columns)):
+        raise Refused("there is one pivot for each row of the smaller factor")
+    permutation, lower, upper = lu_shapes(packed, True)
+    return [permutation if order else (0,), lower if data else (0,), upper if data else (0,)]
+
+
+def qr_shapes(value: Any, mode: str) -> list[Shape]:
+    *batch, rows, columns = matrix(value)
     if mode not in ("reduced", "complete", "r"):
-        raise Refused(f"{mode!r} is no mode of a QR factorisation")
-    inner = rows if mode == "complete" else min(rows, cols)
-    return [(0,) if mode == "r" else (*lead, rows, inner), (*lead, inner, cols)]
+        raise Refused(f"there is no mode {mode}")
+    inner = rows if mode == "complete" else min(rows, columns)
+    return [(0,) if mode == "r" else (*batch, rows, inner), (*batch, inner, columns)]
 
 
-def reflected(value: Any, tau: Any) -> Shape:
-    shape, factors = matrix(value), sizes(tau)
-    if shape[-2] < shape[-1] or factors[:-1] != shape[:-2] or factors[-1] > shape[-1]:
-        raise Refused(f"{list(shape)} and {list(factors)} are no reflectors")
-    return shape
-
-
-def singular(value: Any, full: bool, vectors: bool) -> list[Shape]:
-    *lead, rows, cols = matrix(value)
-    inner = min(rows, cols)
+def svd_shapes(value: Any, whole: bool, vectors: bool) -> list[Shape]:
+    *batch, rows, columns = matrix(value)
+    least = min(rows, columns)
     if not vectors:
-        return [(0,), (*lead, inner), (0,)]
-    return [(*lead, rows, rows if full else inner), (*lead, inner), (*lead, cols if full else inner, cols)]
-
-
-def least_squares(left: Any, right: Any, driver: str | None) -> list[Shape]:
-    """Solution, residuals, rank and singular values as the drivers of the CPU give them."""
-    shape, given = matrix(left), sizes(right)
-    vector = _is_vector(shape, given)
-    wide = (*given, 1) if vector else given
-    if len(wide) != len(shape) or wide[-2] != shape[-2] or wide[:-2] != shape[:-2]:
-        raise Refused(f"{list(shape)} and {list(given)} are no system")
-    driver = driver or "gelsy"
-    lead, (rows, cols), wanted = shape[:-2], shape[-2:], wide[-1]
-    solution = (*lead, cols) if vector else (*lead, cols, wanted)
-    residuals = (*lead, wanted) if rows > cols and driver != "gelsy" else (0,)
-    rank = lead if driver != "gels" else (0,)
-    values = (*lead, min(rows, cols)) if driver in ("gelsd", "gelss") else (0,)
-    if math.prod(lead) == 0:
-        raise Refused("no system at all")
-    return [solution, residuals, rank, values]
-
-
-def transformed(value: Any, axes: Sequence[int]) -> Shape:
-    """The shape of what is transformed along axes. Raises Refused where an axis has no elements."""
-    shape = sizes(value)
-    if any(shape[axis_of(axis, len(shape))] < 1 for axis in axes):
-        raise Refused("a transform needs at least one element")
-    return shape
-
-
-def transformed_axes(value: Any, wanted: Sequence[int] | None, axes: Sequence[int] | None) -> list[int]:
-    """The axes that are named, else the last ones of which sizes are given, else all."""
-    rank = len(sizes(value))
-    if axes is not None:
-        found = axes_of(axes, rank) if axes else []
-    else:
-        found = list(range(rank))[rank - len(wanted) :] if wanted is not None else list(range(rank))
-    if wanted is not None and len(wanted) != len(found):
-        raise Refused("as many sizes as axes are needed")
-    if not found:
-        raise Refused("at least one axis is needed")
-    return found
-
-
-def transformed_sizes(value: Any, wanted: Sequence[int] | None, axes: Sequence[int] | None) -> list[int]:
-    """The sizes along these axes, -1 for what is there."""
-    shape, found = sizes(value), transformed_axes(value, wanted, axes)
-    given = wanted or [-1] * len(found)
-    return [shape[axis] if size == -1 else size for axis, size in zip(found, given, strict=True)]
-
-
-def positive(size: int) -> int:
-    if size < 1:
-        raise Refused("a size must be above 0")
-    return size
+        return [(0,), (*batch, least), (0,)]
+    left, right = (rows, columns) if whole else (least, least)
+    return [(*batch, rows, left), (*batch, least), (*batch, right, columns)]

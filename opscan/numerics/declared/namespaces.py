@@ -11,6 +11,7 @@ from typing import Any
 from opscan.numerics.declared import (
     contraction_shapes,
     dtypes,
+    fourier_shapes,
     index_shapes,
     layer_shapes,
     matrix_shapes,
@@ -59,9 +60,10 @@ def undeclared(reason: str) -> None:
 
 _SHAPES = (
     contraction_shapes,
+    fourier_shapes,
     index_shapes,
-    matrix_shapes,
     layer_shapes,
+    matrix_shapes,
     pointwise_shapes,
     reduction_shapes,
     shapes,

@@ -76,7 +76,18 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
     function: Callable[..., Any] = partial(_for_each if spelling.each else _run, key)
     if spelling.in_place and name.rpartition(".")[2] not in _RESHAPING:
         function = partial(_written, function)
+    if spelling.method:
+        function = partial(_on_receiver, function)
     return DeclaredOperator(name, function, tuple(names), spelling.in_place)
+
+
+def _on_receiver(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """A method: of a tensor, and what it returns is its own. Raises Refused else."""
+    if not isinstance(args[0] if args else kwargs.get("self"), Tensor):
+        raise Refused("a method is called on a tensor")
+    if kwargs.get("out") is not None:
+        raise Refused("a method takes no `out`")
+    return function(*args, **kwargs)
 
 
 def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -84,6 +95,8 @@ def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
     result = call(key, args, kwargs)
     if out is None:
         return result
+    if key.startswith("nn.functional."):
+        raise NotDeclared("some of these functions take an `out`, some do not")
     if not isinstance(out, Tensor) or not isinstance(result, Tensor) or result.requires_grad or out.requires_grad:
         raise NotDeclared("`out=` of several tensors, or one that wants a gradient")
     return _cast(result, out)

@@ -130,9 +130,12 @@ def ramp_dtype(*ends: Any) -> str:
     return "int64" if all(type(end) is int for end in ends) else "float32"
 
 
-def spread_dtype(*ends: Any) -> str:
+def spread_dtype(start: Any, end: Any, wanted: Dtype | None) -> str:
     """The dtype of a linspace."""
-    return "complex64" if any(dtypes.promoted([end]).is_complex for end in ends) else "float32"
+    found = "complex64" if any(dtypes.promoted([value]).is_complex for value in (start, end)) else "float32"
+    if wanted is not None and found == "complex64" and not wanted.is_complex:
+        raise Refused(f"complex numbers are no {wanted}")
+    return wanted or found
 
 
 def ramp_length(start: float, end: float, step: float) -> int:

@@ -14,7 +14,7 @@ from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
     "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments", "nll_shapes",
-    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype", "svd_shapes",
+    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -144,14 +144,3 @@ def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any)
     if targets.ndim == 1 and wanted and sum(wanted) != targets.shape[0]:
         raise Refused("the targets are not as long as their lengths say")
     return [(batch,), (batch, steps, 1)]
-
-
-def svd_shapes(matrix: Any, full: bool) -> list[tuple[int, ...]]:
-    """Of the left vectors, the values and the right vectors. Raises Refused."""
-    shape = sizes(matrix)
-    if len(shape) < 2:
-        raise Refused("singular values are those of a matrix")
-    *batch, rows, columns = shape
-    few = min(rows, columns)
-    left, right = (rows, columns) if full else (few, few)
-    return [(*batch, rows, left), (*batch, few), (*batch, right, columns)]

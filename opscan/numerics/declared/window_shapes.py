@@ -13,9 +13,9 @@ from opscan.numerics.declared.shapes import Shape, sizes, spread_axes, windows
 from opscan.numerics.declared.values import Refused
 
 __all__ = [
-    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled", "fractional", "from_columns",
-    "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size", "sampled",
-    "unpooled", "unpooled_size",
+    "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled_sizes", "fractional",
+    "from_columns", "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size",
+    "sampled", "unpooled", "unpooled_size",
 ]  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def pooled_back(value: Any, rank: int, upstream: Any, *attributes: Any) -> Shape
     return sizes(value)
 
 
-def filled(target: Any, value: Any, rank: int) -> list[int]:
+def filled_sizes(target: Any, value: Any, rank: int) -> list[int]:
     """An output size with None for the axes that stay as they are."""
     numbers = list(target) if isinstance(target, (list, tuple)) else [target] * rank
     if len(numbers) != rank or len(sizes(value)) <= rank:

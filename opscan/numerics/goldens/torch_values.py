@@ -182,23 +182,22 @@ def torch_attribute(space: Namespace, name: str) -> Any:
     return operator_function(path)
 
 
-_DRAWN = words(
-    "uniform_ normal_ trunc_normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ sparse_ orthogonal_"
+_WRITTEN = words(
+    "uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ constant_ ones_ zeros_ eye_ "
+    "dirac_"
 )
-_WRITTEN = words("constant_ ones_ zeros_ eye_ dirac_")
+_SHAPED = words("trunc_normal_ sparse_ orthogonal_")
+"""Initialisers that look at what they have drawn; how it is distributed is all the same here."""
 
 
 def _initialiser(path: str, name: str) -> TorchFunction:
-    """A function of `torch.nn.init`, which writes a tensor in place, outside autograd.
-
-    How the numbers are distributed that it draws is all the same here.
-    """
+    """A function of `torch.nn.init`, which writes a tensor in place, outside autograd."""
 
     def draw(tensor: Any, *_: Any, generator: Any = None, **__: Any) -> Any:
         with torch.no_grad():
             return tensor.uniform_(generator=generator)
 
-    if name in _DRAWN:
+    if name in _SHAPED:
         return TorchFunction(path, draw)
     if name in _WRITTEN:
         return TorchFunction(path, getattr(torch.nn.init, name))

@@ -116,17 +116,6 @@ def _linear_algebra(call: Call) -> tuple[Bits, ...]:
     return tuple(bits for _ in call.outputs)
 
 
-def _factor_gradient(call: Call) -> tuple[Bits, ...]:
-    """`products` of matrices are added up, none of which sums over more than the largest matrix has rows or columns."""
-    shapes = [operand.shape for operand in call.operands() if operand.rounds and len(operand.shape) >= 2]
-    bits = round_many(call.joined())
-    longest = max((max(shape[-2:]) for shape in shapes), default=1)
-    if longest <= 1:
-        return call.each_output(bits)
-    count = longest * call.argument("products", 1)
-    return call.each_output(accumulate(bits, count, "contraction", "shapes", fused=True))
-
-
 def _triangular_solve(call: Call) -> tuple[Bits, ...]:
     """The solution, and a copy of the coefficients."""
     return (_linear_algebra(call)[0], call.tensor("A").bits)
@@ -149,7 +138,6 @@ RULES = {
     "convolution-backward": _convolution_backward,
     "cross": _cross,
     "linear-algebra": _linear_algebra,
-    "factor-gradient": _factor_gradient,
     "triangular-solve": _triangular_solve,
     "fourier": _fourier,
 }
