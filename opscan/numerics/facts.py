@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.numerics.bits import Level
 from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
 from opscan.numerics.kinds import kind_of
