@@ -203,7 +203,7 @@ def accumulate(bits: Bits, count: int, cause: str, *depends: str, fused: bool = 
     if count <= 1:
         return replace(bits, depends=bits.depends | frozenset(depends) - {"values"}, uninitialised=False)
     depends_on = bits.depends | frozenset(depends)
-    before = end(bits) if fused or (bits.chain > 1 and not bits.cause and _places(bits) == 1) else bits
+    before = end(bits) if fused or (bits.chain > 1 and not bits.cause and places(bits) == 1) else bits
     total = before.addends * count
     if total == 2 and not fused:
         level = Level.ROUNDED_ONCE if bits.level <= Level.SELECT else Level.ARITHMETIC
@@ -285,7 +285,7 @@ def _summed(bits: Bits) -> bool:
 
 def _several(bits: Bits, products: bool) -> bool:
     """Whether addends are several elements of a tensor, or copies from several; else an element's own formula."""
-    return not bits.sources or _places(bits) >= SEVERAL or (not products and len(bits.sources) >= SEVERAL)
+    return not bits.sources or places(bits) >= SEVERAL or (not products and len(bits.sources) >= SEVERAL)
 
 
 def _meet_again(first: Bits, second: Bits) -> bool:
@@ -297,7 +297,7 @@ def _meet_again(first: Bits, second: Bits) -> bool:
     return bool(shared) and of_both[0] == of_both[1]
 
 
-def _places(bits: Bits) -> int:
+def places(bits: Bits) -> int:
     """Of how many places of one tensor the addends are known to come; 0 where nothing is known."""
     return max(Counter(tensor for tensor, _ in bits.sources).values(), default=0)
 

@@ -124,7 +124,7 @@ def _described(case: Case) -> Classification | None:
     if entry is None:
         return None
     try:
-        binding = bind_described(case, entry.as_traced())
+        binding = bind_described(case, entry)
         return _trace(entry.operator(), binding, replace(case, outputs=None), "name")
     except Unbindable as problem:
         return Classification((), "name", str(problem))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,6 @@ class Entry:
     also: Mapping[str, tuple[str, ...]] | None = None
     cast: Mapping[str, str] | None = None
     ignores: tuple[str, ...] = ()
-    own_signature: bool = False
 
     @property
     def name(self) -> str:
@@ -68,10 +66,6 @@ class Entry:
     def operator(self) -> Operator:
         """The callable, made once. Raises MalformedEntry where the formula cannot be read."""
         return _operator(self.place)
-
-    def as_traced(self) -> Entry:
-        """The entry with the parameters of torch's own overload, which a trace calls."""
-        return self if self.aten is None or self.own_signature else replace(self, parameters=_of_overload(self.place))
 
 
 @lru_cache(maxsize=1024)
@@ -237,18 +231,13 @@ def _entry(place: Place, content: Mapping[str, Any]) -> Entry:
     cast = content.get("cast", {})
     if unknown := (set(also) | set(cast)) - {parameter.name for parameter in parameters}:
         raise MalformedEntry(f"{place} has no parameter {', '.join(sorted(unknown))}")
-    return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())), bool(signature))
+    return Entry(place, parameters, aten, formula, also, cast, tuple(content.get("ignores", ())))
 
 
 def parameters_of(name: str, place: Place) -> tuple[Parameter, ...]:
     """The parameters of an ATen overload: those of its declared steps, which need no torch, else torch's."""
     steps = steps_of(name.partition(".")[0])
     return steps.parameters if steps is not None else read_signature(str(_overload(name, place)._schema))
-
-
-@lru_cache(maxsize=1024)
-def _of_overload(place: Place) -> tuple[Parameter, ...]:
-    return read_signature(str(_overload(load(place).aten or "", place)._schema))
 
 
 def _overload(name: str, place: Place) -> Any:

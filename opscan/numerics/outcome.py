@@ -8,7 +8,7 @@ from typing import Any
 
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
-from opscan.numerics.bits import Bits, Level, extend, few
+from opscan.numerics.bits import Bits, Level, extend, few, places
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.dtypes import ATK_DTYPES
 
@@ -98,13 +98,17 @@ def describe(
         correctly_rounded=bits.level == Level.ROUNDED_ONCE,
         cause=max(own or bits.stages, key=lambda stage: stage.extent).cause if reduced else None,
         depends_on=tuple(sorted(bits.depends)),
-        # two tensors that are added are no sum over elements
-        extent=bits.extent if reduced or (bits.level == Level.ROUNDED_ONCE and bits.chain == 1) else 1,
+        extent=bits.extent if reduced or _adds_elements(bits) else 1,
         products=bits.products,
         path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
         stages=bits.stages if reduced else (),
     )
+
+
+def _adds_elements(bits: Bits) -> bool:
+    """Whether two elements of one tensor meet; two tensors that are added are no sum over elements."""
+    return bits.level == Level.ROUNDED_ONCE and (bits.chain == 1 or places(bits) != 1)
 
 
 def _each_once(path: tuple[Step, ...]) -> tuple[Step, ...]:

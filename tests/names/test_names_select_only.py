@@ -59,7 +59,7 @@ def _run(entry: Entry, case: Any, *, double: bool) -> list[torch.Tensor]:
         made = _values(argument, generator)
         return made.double() if double and made.is_floating_point() else made
 
-    args, kwargs = bind_described(case, entry.as_traced()).fill(make)
+    args, kwargs = bind_described(case, entry).fill(make)
     return list(_tensors(entry.operator().call(*args, **kwargs)))
 
 

@@ -5,7 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from numerics_claims import Claim, claims_of  # noqa: E402
-from numerics_runs import subject  # noqa: E402
+
+from opscan.checking.runs import subject  # noqa: E402
 
 
 def row_by_row(x):

@@ -22,7 +22,8 @@ def _sum_of_two(call: Call) -> tuple[Bits, ...]:
     if call.packet == "rsub":
         first, second = second, first
     for one, other in ((first, second), (second, first)):
-        if isinstance(one, Operand) and one.zero and isinstance(other, Operand) and _scales(alpha, call) and alpha != 0:
+        nothing = one.zero if isinstance(one, Operand) else one == 0
+        if nothing and isinstance(other, Operand) and _scales(alpha, call) and alpha != 0:
             return call.each_output(other.bits)
     scaled = second.bits if isinstance(second, Operand) else CONST
     if not _scales(alpha, call):
