@@ -1,8 +1,8 @@
 """Plant mistakes in the catalog and in the rules, one at a time, and say which of them the suite's catalog tests miss.
 
-    python -m tests.catalog.mutants [--only REGEX] [--seed S] [--calls N] [--most N]
+    python -m tests.catalog.mutants [--only REGEX] [--seed S] [--calls N] [--more N] [--most N]
 
-A mistake counts where it changes an answer: to a row of `tests/numerics/expected.yaml`, or to one of `calls` fresh calls.
+A mistake counts where it changes an answer: to a row of `tests/numerics/expected.yaml`, or to a fresh call.
 It is caught where a row is not as expected any more, or where the answer to one of the fresh calls that the suite
 examines is no longer that of the trace, or stricter than the oracles saw. Kinds of mistakes: an entry's gradient
 missing, its formula with an operand, a call, a branch or an attribute left out; the kind of a packet exchanged; the
@@ -31,35 +31,53 @@ from planting import Answers, Mutant, Probe, fresh_probes, row_probes
 from rule_mutants import of_kinds, of_rules
 
 
+VERDICTS = ("caught", "late", "missed", "silent", "equivalent")
+
+
 def verdict(mutant: Mutant, answers: Answers) -> str:
-    """`caught`, with the call by which it is; `missed`, with an answer that changes; `equivalent` where none does."""
+    """What becomes of a mutant, and by which call.
+
+    `caught` by what the suite looks at; `late` where only other calls of a longer check show it; `missed` where an
+    answer changes and no test says so; `silent` where calls are left to a trace; `equivalent` where nothing changes.
+    """
     touched = [probe for probe in answers.probes if mutant.touches(answers.seen(probe))]
-    missed = ""
+    told: dict[str, str] = {}
     with mutant.planted():
         for probe in touched:
-            try:
-                now = answers.now(probe, mutant)
-            except Exception as problem:
-                return f"caught by {probe.text}: {type(problem).__name__}: {problem}"
-            if not (changed := answers.difference(probe, now)):
-                continue
-            if told := answers.problem(probe, now):
-                return f"caught by {probe.text}: {told}"
-            missed = missed or f"{probe.text}: {changed}"
-    return f"missed: {missed}" if missed else "equivalent"
+            word, why = _looked_at(probe, mutant, answers)
+            if word == "caught":
+                return f"caught by {probe.text}: {why}"
+            if word:
+                told.setdefault(word, f"{word}: {probe.text}: {why}")
+    return next((told[word] for word in ("late", "missed", "silent") if word in told), "equivalent")
+
+
+def _looked_at(probe: Probe, mutant: Mutant, answers: Answers) -> tuple[str, str]:
+    try:
+        now = answers.now(probe, mutant)
+    except Exception as problem:
+        return "caught", f"{type(problem).__name__}: {problem}"
+    changed = answers.difference(probe, now)
+    if not changed or changed == "unanswered":
+        return ("silent" if changed else ""), changed
+    if problem := answers.problem(probe, now):
+        return ("caught" if probe.suite else "late"), problem
+    return "missed", changed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="mutants whose name matches")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--calls", type=int, default=700, help="fresh calls, as many as the suite examines")
+    parser.add_argument("--calls", type=int, default=2500, help="fresh calls, as many as the suite examines")
+    parser.add_argument("--more", type=int, default=4000, help="further calls, by which changes are noticed")
     parser.add_argument("--most", type=int, default=None, help="so many mutants, drawn by the seed")
     options = parser.parse_args()
     seed = SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     print(f"seed {seed}")
     started = time.monotonic()
-    answers = Answers([*row_probes(), *fresh_probes(options.calls, seed)])
+    more = fresh_probes(options.more, seed + 1, suite=False) if options.more else []
+    answers = Answers([*row_probes(), *fresh_probes(options.calls, seed), *more])
     print(f"{len(answers.probes)} calls, {time.monotonic() - started:.0f} s")
     return report(run(all_mutants(options.only, options.most, seed), answers))
 
@@ -83,12 +101,11 @@ def report(verdicts: Iterable[tuple[Mutant, str]]) -> int:
     for mutant, found in verdicts:
         word = found.partition(":")[0].split()[0]
         counts[mutant.mistake, word] += 1
-        if word == "missed":
+        if word in ("late", "missed"):
             print(f"{mutant.name}: {found}", flush=True)
-    print(f"{'mistake':28}{'caught':>8}{'missed':>8}{'equivalent':>12}")
+    print(f"{'mistake':28}" + "".join(f"{word:>12}" for word in VERDICTS))
     for mistake in dict.fromkeys(mistake for mistake, _ in counts):
-        row = [counts[mistake, word] for word in ("caught", "missed", "equivalent")]
-        print(f"{mistake:28}{row[0]:8}{row[1]:8}{row[2]:12}")
+        print(f"{mistake:28}" + "".join(f"{counts[mistake, word]:12}" for word in VERDICTS))
     return int(any(word == "missed" for _, word in counts))
 
 

@@ -30,7 +30,10 @@ from opscan.numerics.declared.answering import declare
 
 @dataclass(frozen=True)
 class Probe:
-    """A call: of a row of expectations, or drawn afresh. `number`, `base`: which call of the check."""
+    """A call: of a row of expectations, or drawn afresh. `number`, `base`: which call of the check.
+
+    `suite`: one that the suite's tests look at, and not only one by which a change of an answer is noticed.
+    """
 
     text: str
     case: Case
@@ -38,6 +41,7 @@ class Probe:
     base: str = ""
     number: int = 0
     seed: int = 0
+    suite: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,13 @@ def row_probes() -> list[Probe]:
     return [Probe(row.id, case_of(row.operator, row.inputs), row) for row in load_rows()]
 
 
-def fresh_probes(calls: int, seed: int) -> list[Probe]:
+def fresh_probes(calls: int, seed: int, *, suite: bool = True) -> list[Probe]:
     """The calls that a check with this seed draws and that torch takes."""
     found = []
     for task, number, told in examine_all(tasks_of((), calls=calls, seed=seed, share=0, seconds=5), jobs=2):
         if told["outcome"] == "accepted" and (call := draw(task.base, number, seed)) is not None:
             text = checking_calls.line_of(call, parameters_of(call.name))
-            found.append(Probe(text, checking_calls.case_of(call), None, task.base, number, seed))
+            found.append(Probe(text, checking_calls.case_of(call), None, task.base, number, seed, suite))
     return found
 
 

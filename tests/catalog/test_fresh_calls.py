@@ -31,16 +31,16 @@ from opscan.numerics.classify import classify  # noqa: E402
 from opscan.numerics.declared.answering import declare  # noqa: E402
 from opscan.model import Classification, NumericClass, Step, TensorClass  # noqa: E402
 
-CALLS = 700
+CALLS = 2500
 
 
 def test_no_answer_to_a_fresh_call_is_stricter_than_the_oracles_saw() -> None:
     seed = SystemRandom().randrange(1 << 32)
     tally = Tally()
-    for result in examine_all(tasks_of((), calls=CALLS, seed=seed, share=0.5, seconds=5), jobs=2):
+    for result in examine_all(tasks_of((), calls=CALLS, seed=seed, share=0.2, seconds=5), jobs=2):
         tally.add(result)
     assert tally.outcomes["accepted"] > CALLS / 3
-    assert tally.answers["looked"] > CALLS / 8
+    assert tally.answers["looked"] > CALLS / 20
     found = [text for kind in ("unsound", "differing") for texts in tally.found[kind].values() for text in texts]
     assert not found, "\n".join([f"opscan catalog check --seed {seed} --calls {CALLS}", *found])
 
