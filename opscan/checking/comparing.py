@@ -50,8 +50,8 @@ def plain_name(name: str) -> str:
     return name.partition("(")[0]
 
 
-def contradiction(claim: TensorClass, truth: Truth) -> str:
-    """Why the oracles refute `claim` as too strict; empty where they do not.
+def contradiction(claim: TensorClass, truth: Truth, name: str = "") -> str:
+    """Why the oracles refute `claim` about the operator `name` as too strict; empty where they do not.
 
     Changes of order that only values decide are what `depends_on: values` says. Perturbed elements are a lower bound
     for the addends of a single sum only: where sums nest, for the product of their extents.
@@ -76,12 +76,12 @@ def contradiction(claim: TensorClass, truth: Truth) -> str:
         if claim.correctly_rounded and truth.rounded_once is False:
             return "correctly rounded, but not the float64 result rounded once"
         return ""
-    if fan > most_addends(claim) and truth.exact is not True and not values:
+    if fan > most_addends(claim, name) and truth.exact is not True and not values:
         return f"extent too small: {claim.extent}, but so many elements meet: {fan}"
     return ""
 
 
-def most_addends(claim: TensorClass) -> int:
+def most_addends(claim: TensorClass, name: str = "") -> int:
     """How many elements can move one element where all the sums on the way to it nest, and all roundings have two
     operands. A sum inside of one call of linear algebra is one of many: each element takes part in several.
     """
@@ -93,15 +93,15 @@ def most_addends(claim: TensorClass) -> int:
     nested = max(nested, claim.extent)
     steps = [step for step in claim.path if step.numeric_class != NumericClass.SELECT_ONLY]
     rounded = sum(step.numeric_class == NumericClass.ARITHMETIC for step in steps)
-    if any(_NESTING.search(step.op) for step in steps):
+    if any(_NESTING.search(text) for text in (name, *(step.op for step in steps))):
         nested **= 2
     return int(nested * 2 ** min(rounded, 8))
 
 
 def looseness(claim: TensorClass, truth: Truth) -> str:
     """An extent of more than twice what the oracles counted; they may not have looked at the right values."""
-    if claim.numeric_class in _SUMMED and truth.fan and claim.extent > 2 * truth.fan:
-        return f"extent {claim.extent}, counted {truth.fan}"
+    if claim.numeric_class in _SUMMED and truth.fan and claim.extent > 2 * truth.together:
+        return f"extent {claim.extent}, counted {truth.together}"
     return ""
 
 

@@ -9,7 +9,8 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 from dataclasses import replace
 from random import Random
 
-from opscan.checking.calls import Drawn, FreshCall, without_gradients
+from opscan.checking.calls import Drawn, FreshCall, subject_of, without_gradients
+from opscan.checking.described import draw_described, entries
 from opscan.checking.naming import inner_seeds, parameters_of, seeds, spellings
 from opscan.checking.parameters import optional_parameters, overloads, takes_out, words
 from opscan.checking.redrawing import redraw
@@ -22,8 +23,10 @@ _OUT = 0.04
 
 
 def draw(base: str, number: int, seed: int) -> FreshCall | None:
-    """Call `number` of the check with this seed for an entry of the database; None where none can be drawn."""
+    """Call `number` of the check with this seed for an operator; None where none can be drawn."""
     random = Random(f"{seed}/{base}/{number}")
+    if base in entries():
+        return draw_described(base, random)
     names = spellings(base)
     if random.random() < _INNER and (inner := inner_seeds(base)):
         start = random.choice(inner)
@@ -50,8 +53,6 @@ def _words_of(base: str) -> list[str]:
 
 def _with_out(call: FreshCall) -> FreshCall:
     """The call with a tensor to write to, of the form that its result has; without gradients, as torch asks."""
-    from opscan.checking.calls import subject_of
-
     plain = without_gradients(call)
     try:
         outputs = list(run(subject_of(plain, "positive", 1)).tensors.values())

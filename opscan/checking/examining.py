@@ -9,12 +9,13 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import contextlib
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from opscan.checking.calls import DATA, FreshCall, Inexpressible, case_of, labels, subject_of
+from opscan.checking.calls import DATA, FreshCall, Inexpressible, case_of, function_of, labels, subject_of
 from opscan.checking.comparing import Remark, contradiction, differences, is_explained, looseness, pairs
+from opscan.checking.described import entries, function_of_entry
 from opscan.checking.naming import parameters_of
 from opscan.checking.runs import Run, Subject, run
 from opscan.checking.truths import Truth, observe
@@ -35,6 +36,7 @@ _BY_VALUES = re.compile(
 """What an operator says that refuses the values it was given, not the call."""
 _NO_KERNEL = re.compile(
     r"not implemented for|not supported|unsupported|not support|no kernel|only support|expected .*(dtype|scalar type)"
+    r"|expected at most|positional argument|expected a value of type|cannot be followed"
     r"|could not run|mkldnn|mkl fft|cuda|on the cpu|not yet implemented|not currently"
 )
 
@@ -113,7 +115,8 @@ def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Exami
 
 def look(call: FreshCall, what: Subject, first: Run, seed: int) -> dict[str, Truth]:
     """What the oracles see of a call that has been run."""
-    others = [subject_of(call, data, seed + 1 + place) for place, data in enumerate(_OTHER_DATA)]
+    function = _function(call)
+    others = [subject_of(call, data, seed + 1 + place, function) for place, data in enumerate(_OTHER_DATA)]
     return observe(what, first=first, fan_limit=FAN, others=others)
 
 
@@ -123,7 +126,7 @@ def first_run(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
     order = DATA if seed % 2 else (DATA[1], DATA[0], *DATA[2:])
     for data in order:
         try:
-            what = subject_of(call, data, seed)
+            what = subject_of(call, data, seed, _function(call))
             return what, run(what)
         except OutOfTime:
             raise
@@ -134,6 +137,10 @@ def first_run(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
             if not _BY_VALUES.search(told.lower()):
                 return told
     return reason
+
+
+def _function(call: FreshCall) -> Callable[..., Any]:
+    return function_of_entry(call.name) if call.name in entries() else function_of(call.name)
 
 
 def _refusal(told: str) -> str:
@@ -176,7 +183,7 @@ def _held(
     for label, tensor, truth in pairs(known, truths, names):
         if truth is None or not truth.numel:
             continue
-        if (problem := contradiction(tensor, truth)) and not is_explained(problem, name):
+        if (problem := contradiction(tensor, truth, name)) and not is_explained(problem, name):
             yield Remark("unsound", label, f"{who} {_said(tensor)}: {problem}; {_seen(truth)}")
         elif text := looseness(tensor, truth):
             yield Remark("loose", label, f"{who} {text}")

@@ -126,7 +126,7 @@ def _with_attributes(
     names = [parameters[place] if place < len(parameters) else "" for place in range(len(call.args))]
 
     def change(name: str, value: Any) -> Any:
-        if isinstance(value, Drawn) or name in UNDRAWN or name == "dtype" or random.random() < 0.45:
+        if isinstance(value, Drawn) or name in UNDRAWN or "dtype" in name or random.random() < 0.45:
             return value
         if isinstance(value, (list, tuple)) and any(isinstance(item, Drawn) for item in value):
             return value

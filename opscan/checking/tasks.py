@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opscan.checking.crew import Task
+from opscan.checking.described import entries
 from opscan.checking.naming import database, spellings
 
 _PORTION = 64
@@ -12,7 +13,8 @@ _PORTION = 64
 
 def _is_named(base: str, parts: Sequence[str]) -> bool:
     """Whether one of `parts` is in the name of an entry, or in one of those under which a spec can have it."""
-    return any(part in name for part in parts for name in (base, *spellings(base)))
+    names = (base, *spellings(base)) if base in database() else (base,)
+    return any(part in name for part in parts for name in names)
 
 
 def tasks_of(only: Sequence[str], *, calls: int, seed: int, share: float, seconds: float) -> list[Task]:
@@ -22,7 +24,7 @@ def tasks_of(only: Sequence[str], *, calls: int, seed: int, share: float, second
     """
     from random import Random
 
-    bases = [base for base in sorted(database()) if not only or _is_named(base, only)]
+    bases = [base for base in sorted({*database(), *entries()}) if not only or _is_named(base, only)]
     if not bases:
         return []
     each, more = divmod(calls, len(bases))

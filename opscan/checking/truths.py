@@ -43,6 +43,8 @@ class Truth:
     """Why the order oracle could not look; then `order` says nothing."""
     fan: int | None = None
     """Most elements of one leaf that move one element."""
+    together: int = 0
+    """The same of all leaves and upstream gradients together."""
 
     @property
     def column(self) -> str:
@@ -198,6 +200,7 @@ def _look_at_fan(what: Subject, first: Run, truths: dict[str, Truth], limit: int
         return
     for truth in truths.values():
         truth.fan = truth.fan or 0
+    total: dict[str, Any] = {}
     for where, place, tensor in movable:
         counts: dict[str, Any] = {}
         for element in range(tensor.numel()):
@@ -214,6 +217,8 @@ def _look_at_fan(what: Subject, first: Run, truths: dict[str, Truth], limit: int
         for name, hits in counts.items():
             if hits.numel() and name in truths:
                 truths[name].fan = max(truths[name].fan or 0, int(hits.max()))
+                total[name] = total.get(name, 0) + hits
+                truths[name].together = int(total[name].max())
 
 
 def _nudged(tensor: torch.Tensor, element: int) -> torch.Tensor:

@@ -106,10 +106,11 @@ def _match_by_place(entry: Entry, inputs: list[CaseInput], matched: dict[str, in
 
 
 def _floats(given: CaseInput) -> bool:
-    """Whether a tensor, or a tensor of a list, is of a dtype that is calculated with."""
+    """Whether a tensor, or a tensor of a list, is of a dtype that is calculated with; int8 and uint8 are quantised."""
     if given.members is not None:
         return any(map(_floats, given.members))
-    return given.kind in _TENSORS and (given.dtype or "").startswith(("fp", "bf", "hf", "float", "double", "complex"))
+    dtypes = ("fp", "bf", "hf", "float", "double", "complex", "int8", "uint8", "int4")
+    return given.kind in _TENSORS and (given.dtype or "").startswith(dtypes)
 
 
 def _takes_markers(entry: Entry, parameter: Parameter) -> bool:

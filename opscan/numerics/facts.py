@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opscan.dataclass import dataclass
 from opscan.numerics.bits import Level
 from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
 from opscan.numerics.kinds import kind_of
@@ -200,7 +200,8 @@ def _makes_zeros(call: Call) -> bool:
             erases(call) or bool(call.joined().level <= Level.SELECT)
         )
     if call.packet in ("sum", "neg") or kind_of(call.packet) == "view":
-        return call.tensor("self").zero if any(True for _ in call.operands()) else False
+        source = next(call.operands(), None)
+        return source is not None and source.zero
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     return call.packet in _FULL and isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 

@@ -98,7 +98,8 @@ def describe(
         correctly_rounded=bits.level == Level.ROUNDED_ONCE,
         cause=max(own or bits.stages, key=lambda stage: stage.extent).cause if reduced else None,
         depends_on=tuple(sorted(bits.depends)),
-        extent=bits.extent if reduced or bits.level == Level.ROUNDED_ONCE else 1,
+        # two tensors that are added are no sum over elements
+        extent=bits.extent if reduced or (bits.level == Level.ROUNDED_ONCE and bits.chain == 1) else 1,
         products=bits.products,
         path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",

@@ -123,7 +123,7 @@ class Answers:
             for label, tensor, truth in pairs(known, truths, names) if known is not None else ():
                 if truth is None or not truth.numel:
                     continue
-                found = contradiction(tensor, truth)
+                found = contradiction(tensor, truth, probe.case.name or "")
                 if found and not is_explained(found, probe.case.name or ""):
                     return f"{label} {found}"
         return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opscan.model import Case, CaseInput, Classification, NumericClass, Step, TensorClass
+from opscan.model import Case, CaseInput, Classification, NumericClass, Stage, Step, TensorClass
 from opscan.numerics import Classifier, Store
 from opscan.numerics import store as store_module
 
@@ -15,6 +15,7 @@ KNOWN = Classification(
         TensorClass(
             "grad:other", "gradient", "fp32", (1, 8), NumericClass.BROADCAST_REDUCED, 2, False, "broadcast",
             ("shapes",), 8, True, (Step("aten.sum.dim_IntList", "backward", NumericClass.BROADCAST_REDUCED, 8),), "why",
+            (Stage("contraction", 5), Stage("broadcast", 8)),
         ),
     ),
     "golden",

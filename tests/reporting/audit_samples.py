@@ -13,6 +13,8 @@ from opscan.model import (
     Finding,
     NumericClass,
     Span,
+    Stage,
+    StageReport,
     Step,
     TensorClass,
     TensorReport,
@@ -75,6 +77,7 @@ BROADCAST_GRADIENT = tensor(
     cause="broadcast",
     depends_on=("shapes",),
     extent=(1, 4096),
+    stages=(StageReport("broadcast", (1, 4096)),),
     cases={"select-only": 39, "broadcast-reduced": 55},
     status="too-strict",
     path=WHERE_PATH,
@@ -285,6 +288,7 @@ TENSOR_CLASS = TensorClass(
     depends_on=("shapes",),
     extent=4096,
     path=WHERE_PATH,
+    stages=(Stage("broadcast", 4096),),
 )
 
 CONFIRMATIONS = (

@@ -19,8 +19,8 @@ from opscan.reporting import render, render_confirmations, render_explanation, s
 # The keys that the contract lists, written out again: this is what people script against.
 FILE_KEYS = ["path", "kind", "operator", "basis", "scenarios", "backward", "status", "reason", "standard", "tensors"]
 TENSOR_KEYS = [
-    *("name", "role", "input", "dtypes", "class", "correctly_rounded", "cause", "depends_on", "extent", "cases"),
-    *("present", "effective", "status", "path", "evidence"),
+    *("name", "role", "input", "dtypes", "class", "correctly_rounded", "cause", "depends_on", "extent", "stages"),
+    *("cases", "present", "effective", "status", "path", "evidence"),
 ]
 FINDING_KEYS = [
     *("rule", "name", "severity", "path", "line", "column", "end_line", "end_column", "count", "message", "why", "fix"),
@@ -60,6 +60,7 @@ def test_json_values_are_those_of_the_contract_example() -> None:
     gradient = file["tensors"][2]
     assert gradient["class"] == "broadcast-reduced"
     assert gradient["extent"] == {"min": 1, "max": 4096}
+    assert gradient["stages"] == [{"cause": "broadcast", "extent": {"min": 1, "max": 4096}}]
     assert gradient["cases"] == {"broadcast-reduced": 55, "select-only": 39}
     assert gradient["path"] == ["aten.where.self", "aten.where.self", "aten.sum.dim_IntList"]
     first = next(finding for finding in whole["findings"] if finding["rule"] == "OPS101")
@@ -104,6 +105,7 @@ def test_explanation_json_has_operator_and_tensors() -> None:
     assert list(explained) == ["operator", "tensors"]
     assert list(explained["tensors"][0]) == TENSOR_KEYS
     assert explained["tensors"][0]["extent"] == {"min": 4096, "max": 4096}
+    assert explained["tensors"][0]["stages"] == [{"cause": "broadcast", "extent": {"min": 4096, "max": 4096}}]
     nothing = json.loads(render_explanation(Classification((), "none", "not in the catalog"), "x", "json"))
     assert nothing == {"operator": "x", "reason": "not in the catalog", "tensors": []}
 

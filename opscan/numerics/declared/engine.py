@@ -89,7 +89,7 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     tensors = [value for value in flat(arguments.values()) if isinstance(value, Tensor)]
     common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
     if entry.shape is None and not tensors:
-        raise Refused(f"{entry.name} takes a tensor at least")
+        raise NotDeclared(f"{entry.name} of numbers alone, which some functions take for tensors")
     if entry.takes and tensors:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)

@@ -158,7 +158,8 @@ def _nll(call: Call) -> tuple[Bits, ...]:
 def _nll_backward(call: Call) -> tuple[Bits, ...]:
     upstream = call.tensor("grad_output").bits
     weight = call.argument("weight")
-    if call.argument("reduction", 1) == 1:
+    alone = call.tensor("target").numel == 1 and not isinstance(weight, Operand)
+    if call.argument("reduction", 1) == 1 and not alone:
         return (round_many(call.joined()),)
     return (round_once(call.joined()) if isinstance(weight, Operand) else upstream,)
 
