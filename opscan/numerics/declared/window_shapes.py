@@ -17,6 +17,7 @@ __all__ = [
     "from_columns", "line_of", "padded", "padded_back", "pooled", "pooled_back", "resampled", "resampled_size",
     "sampled", "unpooled", "unpooled_size",
 ]  # fmt: skip
+_NARROW = ("uint8", "int8", "int16", "int32")
 
 
 def _held(value: Any, rank: int) -> Shape:
@@ -40,6 +41,8 @@ def convolved(  # noqa: PLR0913 - what ATen's convolution takes
     beyond = spread_axes(output_padding, rank, 0)
     if min(*stride, *dilation) <= 0 or min(*padding, *beyond) < 0:
         raise Refused("stride and dilation must be above 0, padding not below")
+    if getattr(source, "dtype", "int64") in _NARROW and (transposed or max(dilation) > 1):
+        raise Refused("of whole numbers only int64 is convolved like this")
     into, out = (kernel[0], kernel[1] * groups) if transposed else (kernel[1] * groups, kernel[0])
     if shape[1] != into or kernel[0] % groups or kernel[0] < groups:
         raise Refused(f"{shape[1]} channels in {groups} groups do not fit a weight of {list(kernel)}")
@@ -126,7 +129,8 @@ def adapted_back(value: Any, rank: int, upstream: Any) -> Shape:
 def fractional(value: Any, rank: int, kernel: Any, target: Any, samples: Any) -> Shape:
     shape, taps, wanted = _held(value, rank), spread_axes(kernel, rank), spread_axes(target, rank)
     axes = zip(shape[-rank:], taps, wanted, strict=True)
-    fits = all(count > 0 and k > 0 and count + k - 1 <= size for size, k, count in axes)
+    spare = 1 if rank == 3 else 0
+    fits = all(count > 0 and k > 0 and count + k - 1 + spare <= size for size, k, count in axes)
     batch = shape[0] if len(shape) == rank + 2 else 1
     given = sizes(samples)
     if not fits or len(given) != 3 or given[0] < batch or given[1] < shape[-rank - 1] or given[2] != rank:
