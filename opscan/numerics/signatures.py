@@ -39,6 +39,8 @@ class Parameter:
     default: Any = _REQUIRED
     by_name: bool = False
     """Only passed by keyword."""
+    sized: bool = False
+    """A list for which one number may stand, as `int[1]` says."""
 
     @property
     def required(self) -> bool:
@@ -88,7 +90,8 @@ def _parameter(text: str, by_name: bool) -> Parameter:
     marks = match["marks"] + match["more"]
     default = _REQUIRED if match["default"] is None else _value(match["default"])
     kind = _KINDS.get(match["type"], "other")
-    return Parameter(match["name"], kind, "[" in marks, marks.endswith("?"), default, by_name)
+    sized = any(letter.isdigit() for letter in marks)
+    return Parameter(match["name"], kind, "[" in marks, marks.endswith("?"), default, by_name, sized)
 
 
 def _value(text: str) -> Any:

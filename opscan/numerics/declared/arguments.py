@@ -20,11 +20,16 @@ _SPELLINGS = {
 """Names that torch takes for others: of its functions, and numpy's."""
 
 
+MOST_WITH_LISTED = 2
+"""Up to so many parameters, the receiver among them, the numbers of a last list may stand one by one, as in `x.view(6)`."""
+
+
 def bind(name: str, parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter with its value, defaults filled in. Raises Refused where torch would."""
     bound: dict[str, Any] = {}
     positional = [parameter for parameter in parameters if not parameter.by_name]
-    if len(args) > len(positional):
+    lone = 0 < len(args) == len(positional) <= MOST_WITH_LISTED and type(args[-1]) is int and positional[-1].many
+    if len(args) > len(positional) or lone:
         args = _collected(name, positional, args)
     for parameter, value in zip(positional, args, strict=False):
         bound[parameter.name] = value
@@ -64,8 +69,9 @@ def _checked(name: str, parameter: Parameter, value: Any) -> Any:
         return None
     if parameter.many:
         if not isinstance(value, (list, tuple)):
-            if isinstance(value, Tensor) is not (parameter.kind == "tensor"):
-                raise Refused(f"{name}(): `{parameter.name}` cannot be this")
+            alone = isinstance(value, Tensor) if parameter.kind == "tensor" else parameter.sized
+            if not alone and parameter.kind != "other":
+                raise Refused(f"{name}(): `{parameter.name}` must be a list")
             value = [value]
         return [_one(name, parameter, item) for item in value]
     return _one(name, parameter, value)
