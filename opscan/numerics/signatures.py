@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
@@ -39,6 +40,8 @@ class Parameter:
     default: Any = _REQUIRED
     by_name: bool = False
     """Only passed by keyword."""
+    by_place: bool = False
+    """Never passed by keyword: what stands before a `/`."""
     sized: bool = False
     """A list for which one number may stand, as `int[1]` says."""
 
@@ -62,11 +65,14 @@ def read_signature(text: str) -> tuple[Parameter, ...]:
     head = text.rsplit("->", 1)[0].strip()
     if match := re.fullmatch(r"[\w:.]+\((.*)\)", head, re.DOTALL):
         head = match.group(1)
-    parameters = []
+    parameters: list[Parameter] = []
     by_name = False
     for part in _parts(head):
         if part == "*":
             by_name = True
+            continue
+        if part == "/":
+            parameters = [replace(parameter, by_place=True) for parameter in parameters]
             continue
         parameters.append(_parameter(part, by_name))
     return tuple(parameters)
@@ -91,7 +97,7 @@ def _parameter(text: str, by_name: bool) -> Parameter:
     default = _REQUIRED if match["default"] is None else _value(match["default"])
     kind = _KINDS.get(match["type"], "other")
     sized = any(letter.isdigit() for letter in marks)
-    return Parameter(match["name"], kind, "[" in marks, marks.endswith("?"), default, by_name, sized)
+    return Parameter(match["name"], kind, "[" in marks, marks.endswith("?"), default, by_name, sized=sized)
 
 
 def _value(text: str) -> Any:

@@ -21,7 +21,7 @@ _SPELLINGS = {
 
 
 MOST_WITH_LISTED = 2
-"""Up to so many parameters, the receiver among them, the numbers of a last list may stand one by one, as in `x.view(6)`."""
+"""Up to so many parameters, the receiver among them, the numbers of a last list may stand alone, as in `x.view(6)`."""
 
 
 def bind(name: str, parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def bind(name: str, parameters: Sequence[Parameter], args: Sequence[Any], kwargs
     names = {parameter.name: parameter for parameter in parameters}
     for key, value in kwargs.items():
         known = key if key in names else _SPELLINGS.get(key, key)
-        if known not in names:
+        if known not in names or names[known].by_place:
             raise Refused(f"{name}() takes no argument `{key}`")
         if known in bound:
             raise Refused(f"{name}() got `{key}` twice")
