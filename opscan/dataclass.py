@@ -14,7 +14,7 @@ from functools import partial
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "replace"]
 
 
 def _dataclass(
@@ -224,7 +224,19 @@ def _restored(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, name, value)
 
 
+def _replace(value: Any, /, **changes: Any) -> Any:
+    """A copy with other values of some fields, as `dataclasses.replace` makes it, without a call of `__init__`."""
+    cls = type(value)
+    made = object.__new__(cls)
+    for name in cls.__match_args__:
+        object.__setattr__(made, name, changes.pop(name) if name in changes else getattr(value, name))
+    if changes:
+        raise TypeError(f"{cls.__name__} has no field {', '.join(changes)}")
+    return made
+
+
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
     dataclass = _dataclass
+    replace = _replace

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from enum import IntEnum
 
-from opscan.dataclass import dataclass
+from opscan.dataclass import dataclass, replace
 from opscan.model import Stage, Step
 
 MAX_PATH = 48

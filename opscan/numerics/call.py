@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from opscan.dataclass import dataclass
@@ -51,7 +52,7 @@ class Operand:
         return "float" in self.dtype or self.complex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """One ATen call. `arguments` by schema name, tensors as operands; `outputs` as the schema returns them (None where
     masked out). `op` is the overload that was called, `packet` the name that `packets.rule_name` gives all variants.
@@ -75,14 +76,23 @@ class Call:
     def in_place(self) -> bool:
         return is_in_place(self.op.split(".")[1])
 
+    @cached_property
+    def _tensors(self) -> tuple[Operand, ...]:
+        return tuple(_operands_in(list(self.arguments.values())))
+
+    @cached_property
+    def _all_joined(self) -> Bits:
+        return join([operand.bits for operand in self._tensors])
+
     def operands(self) -> Iterator[Operand]:
-        for value in self.arguments.values():
-            yield from _operands_in(value)
+        return iter(self._tensors)
 
     def joined(self, *left_out: str) -> Bits:
         """What the operands have in common, the arguments of the names `left_out` aside."""
+        if not left_out:
+            return self._all_joined
         kept = [value for name, value in self.arguments.items() if name not in left_out]
-        return join(operand.bits for operand in _operands_in(kept))
+        return join([operand.bits for operand in _operands_in(kept)])
 
     def argument(self, name: str, default: Any = None) -> Any:
         value = self.arguments.get(name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from opscan.dataclass import replace
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
 from opscan.numerics.bits import Bits, Level, extend, few, places

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
-from opscan.dataclass import dataclass
+from opscan.dataclass import dataclass, replace
 from opscan.numerics.bits import PLAIN, Bits, Level, few, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind

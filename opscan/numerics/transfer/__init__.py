@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from opscan.dataclass import replace
 from opscan.numerics.bits import CONST, Bits, Level, join, lengthen, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import erases
