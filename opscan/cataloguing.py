@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opscan.numerics.declared.entries import MalformedEntry, Place, index, parse
+from opscan.numerics.declared.entries import MalformedEntry, Place, index, parse, text_of
 from opscan.numerics.declared.operators import spelt
 from opscan.numerics.kinds import kind_of, reason_of
 
@@ -52,7 +52,7 @@ def show(name: str) -> str:
         content = parse(place)
     except MalformedEntry as problem:
         raise click.ClickException(str(problem)) from None
-    text = place.path.read_text(encoding="utf-8")[place.start : place.end]
+    text = text_of(place)
     lines = [f"catalog/steps/{place.path.name}:{place.line}", text.split("\n\n")[0].rstrip()]
     if isinstance(content, str):
         return "\n".join([*lines, "", show(content)])

@@ -10,8 +10,8 @@ import pytest
 
 import opscan.numerics.declared
 from opscan.data import data_path
-from opscan.numerics.declared.entries import MalformedEntry, Place, find, index, read_entry
-from opscan.numerics.declared.namespaces import _SHAPES
+from opscan.numerics.declared.entries import Entry, MalformedEntry, Place, find, index, read_entry
+from opscan.numerics.declared.namespaces import SHAPES
 from opscan.numerics.kinds import kind_of
 
 CATALOG_BYTES = 600_000
@@ -20,10 +20,17 @@ SHAPE_MODULES = [path.stem for path in Path(opscan.numerics.declared.__file__).p
 PLACE = Place(Path("steps/family.yaml"), "some", 0, 0, 7)
 
 
+def compile_all(entry: Entry) -> None:
+    """Expressions are compiled when they are first evaluated. Raises MalformedEntry."""
+    for expression in (entry.shape, entry.dtype, entry.formula, *(entry.gradients or {}).values()):
+        assert expression is None or expression.compiled
+
+
 @pytest.mark.parametrize("name", sorted(index()))
 def test_an_entry_can_be_read(name: str) -> None:
     entry = find(name)
     assert entry is not None
+    compile_all(entry)
     if entry.formula is None:
         assert kind_of(entry.name) is not None, "a packet without a kind is unknown"
         assert entry.source, "a packet names what it was written from"
@@ -48,7 +55,7 @@ def test_the_catalog_is_fit_to_be_read() -> None:
 )
 def test_a_wrong_entry_is_refused_with_its_place(content: dict[str, object], told: str) -> None:
     with pytest.raises(MalformedEntry) as problem:
-        read_entry(PLACE, content)
+        compile_all(read_entry(PLACE, content))
     assert str(problem.value).startswith("steps/family.yaml:7: some")
     assert told in str(problem.value)
 
@@ -60,5 +67,6 @@ def test_a_shape_function_means_one_thing() -> None:
 
 
 def test_no_shape_function_hides_an_operator() -> None:
-    functions = {name for module in _SHAPES for name in module.__all__}
+    modules = [import_module(f"opscan.numerics.declared.{name}") for name in SHAPES]
+    functions = {name for module in modules for name in module.__all__}
     assert not functions & set(index())

@@ -13,7 +13,7 @@ from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
 from opscan.numerics.declared.engine import gradients, leaf
-from opscan.numerics.declared.entries import MalformedEntry, Place, compile_formula
+from opscan.numerics.declared.entries import Expression, MalformedEntry, Place
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.described import bind_described
@@ -79,13 +79,14 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
     names = tuple(parameter.name for parameter in entry.parameters)
     if entry.aten is not None:
         return operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
-    formula = compile_formula(entry.formula or "", names, str(entry.place))
-    if formula is None:
+    formula = Expression(entry.formula or "", names, str(entry.place))
+    try:
+        formula.compiled  # noqa: B018  what names no declared operator is left to a trace
+    except MalformedEntry:
         return None
 
     def follow(*args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(names, args, strict=False)) | kwargs
-        return formula.call(*[given[name] for name in formula.names])
+        return formula.evaluate(dict(zip(names, args, strict=False)) | kwargs)
 
     return DeclaredOperator(entry.name, follow, names)
 

@@ -76,7 +76,7 @@ def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 def _evaluated(expression: Expression, values: Mapping[str, Any]) -> Any:
     try:
-        return expression.call(*[values[name] for name in expression.names])
+        return expression.evaluate(values)
     except (IndexError, ZeroDivisionError, KeyError) as problem:
         raise Refused(f"{type(problem).__name__}: {problem}") from None
     except (TypeError, ValueError, AttributeError) as problem:

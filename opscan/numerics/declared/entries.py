@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,22 @@ class Place:
         return f"{self.path}:{self.line}: {self.key}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expression:
-    """A compiled expression or body. `names`: those of its parameters that it reads."""
+    """An expression or a body over `parameters`, compiled when it is first evaluated: a run needs few of them."""
 
     text: str
-    names: tuple[str, ...]
-    call: Formula
+    parameters: tuple[str, ...]
+    place: str
+
+    @cached_property
+    def compiled(self) -> tuple[tuple[str, ...], Formula]:
+        """Those of the parameters that it reads, and a function of these. Raises MalformedEntry."""
+        return _compile(self.text, self.parameters, self.place)
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        names, function = self.compiled
+        return function(*[values[name] for name in names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +82,51 @@ class Entry:
 
 
 @lru_cache(maxsize=1)
+def _texts() -> tuple[tuple[Path, str], ...]:
+    return tuple(
+        (path, path.read_text(encoding="utf-8")) for path in sorted(data_path("catalog", "steps").glob("*.yaml"))
+    )
+
+
 def index() -> Mapping[str, Place]:
     """Where each entry stands. Raises MalformedEntry where two files claim the same name."""
     known: dict[str, Place] = {}
-    for path in sorted(data_path("catalog", "steps").glob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        matches = list(_KEY.finditer(text))
-        line, position = 1, 0
-        for match, end in zip(matches, [*(m.start() for m in matches[1:]), len(text)], strict=True):
-            line, position = line + text.count("\n", position, match.start()), match.start()
-            place = Place(path, match.group(1), match.start(), end, line)
+    for path, text in _texts():
+        for match in _KEY.finditer(text):
+            place = _place(path, text, match.group(1), match.start())
             if (other := known.get(place.key)) is not None:
                 raise MalformedEntry(f"{place} stands at {other.path.name}:{other.line} already")
             known[place.key] = place
     return known
 
 
-@lru_cache(maxsize=32)
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+@lru_cache(maxsize=4096)
+def place_of(name: str) -> Place | None:
+    """Where the entry of a name stands, without a look at the others: most runs ask for a few of a thousand."""
+    key = f"\n{name}:"
+    for path, text in _texts():
+        start = 0 if text.startswith(key[1:]) else text.find(key) + 1
+        if start or text.startswith(key[1:]):
+            return _place(path, text, name, start)
+    return None
+
+
+def _place(path: Path, text: str, key: str, start: int) -> Place:
+    following = _KEY.search(text, start + 1)
+    return Place(path, key, start, following.start() if following else len(text), text.count("\n", 0, start) + 1)
 
 
 @lru_cache(maxsize=4096)
 def find(name: str) -> Entry | None:
     """The entry of a name, following the name it stands for. Raises MalformedEntry."""
-    place = index().get(name)
+    place = place_of(name)
     if place is None:
         return None
     content = parse(place)
     if isinstance(content, dict) and "like" in content:
         content = _filled_in(place, content)
     if isinstance(content, str):
-        if content == name or content not in index():
+        if content == name or place_of(content) is None:
             raise MalformedEntry(f"{place} stands for {content}, which has no entry")
         return find(content)
     return read_entry(place, content)
@@ -112,12 +134,17 @@ def find(name: str) -> Entry | None:
 
 def _filled_in(place: Place, content: Mapping[str, Any]) -> Mapping[str, Any]:
     """With what the entry that it is `like` says besides; each packet has a `source` of its own."""
-    model = index().get(content["like"])
+    model = place_of(content["like"])
     known = parse(model) if model is not None else None
     if not isinstance(known, dict) or "like" in known:
         raise MalformedEntry(f"{place} is like {content['like']}, which has no entry of its own")
     own = {name: text for name, text in content.items() if name != "like"}
     return {**known, "source": place.key, **own}
+
+
+def text_of(place: Place) -> str:
+    """The lines of an entry as they are written."""
+    return dict(_texts())[place.path][place.start : place.end]
 
 
 def parse(place: Place) -> Any:
@@ -126,7 +153,7 @@ def parse(place: Place) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(_text(place.path)[place.start : place.end], Loader=loader)[place.key]
+        return yaml.load(text_of(place), Loader=loader)[place.key]
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = place.line + (mark.line if mark else 0)
@@ -143,8 +170,8 @@ def read_entry(place: Place, content: Any) -> Entry:
         raise MalformedEntry(f"{place}: {problem}") from problem
     names = [parameter.name for parameter in parameters]
 
-    def compiled(field: str, more: Sequence[str] = ()) -> Expression | None:
-        return _compile(content[field], [*names, *more], f"{place} {field}") if field in content else None
+    def expression(field: str, *more: str) -> Expression | None:
+        return Expression(str(content[field]), (*names, *more), f"{place} {field}") if field in content else None
 
     grad = content.get("grad")
     gradients = {} if grad == "none" else grad
@@ -158,28 +185,19 @@ def read_entry(place: Place, content: Any) -> Entry:
         place,
         parameters,
         content.get("takes"),
-        compiled("shape"),
-        compiled("dtype", ("promoted", "floating", "shapes")),
-        gradients and {name: _compile(text, [*names, *results], f"{place} {name}") for name, text in gradients.items()}
-        if gradients is not None
-        else None,
-        compiled("formula"),
+        expression("shape"),
+        expression("dtype", "promoted", "floating", "shapes"),
+        None
+        if gradients is None
+        else {name: Expression(str(text), (*names, *results), f"{place} {name}") for name, text in gradients.items()},
+        expression("formula"),
         content.get("source", ""),
         content.get("labels", {}),
     )
 
 
-def compile_formula(text: str, parameters: Sequence[str], place: str) -> Expression | None:
-    """A formula of `catalog/operators/`; None where it names what the catalog has no steps for."""
-    try:
-        return _compile(text, parameters, place)
-    except MalformedEntry:
-        return None
-
-
-def _compile(text: Any, parameters: Sequence[str], place: str) -> Expression:
+def _compile(text: str, parameters: Sequence[str], place: str) -> tuple[tuple[str, ...], Formula]:
     """A function of those parameters that the text reads; what else it names is an operator or a shape function."""
-    text = str(text)
     try:
         tree = ast.parse(text.strip())
     except SyntaxError as problem:
@@ -200,7 +218,7 @@ def _compile(text: Any, parameters: Sequence[str], place: str) -> Expression:
     for name in read - stored - set(names):
         space[name] = _global(name, place)
     exec(compile(module, place, "exec"), space)  # text of the catalog that ships, never of a user's folder
-    return Expression(text, names, space["formula"])
+    return names, space["formula"]
 
 
 def _global(name: str, place: str) -> Any:

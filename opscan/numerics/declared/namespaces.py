@@ -6,23 +6,12 @@ import builtins
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from importlib import import_module
 from typing import Any
 
-from opscan.numerics.declared import (
-    contraction_shapes,
-    dtypes,
-    fourier_shapes,
-    index_shapes,
-    layer_shapes,
-    matrix_shapes,
-    pointwise_shapes,
-    reduction_shapes,
-    shapes,
-    view_shapes,
-    window_shapes,
-)
+from opscan.numerics.declared import dtypes
 from opscan.numerics.declared.engine import call, sum_to
-from opscan.numerics.declared.entries import index
+from opscan.numerics.declared.entries import place_of
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.dtypes import TORCH_DTYPES
 
@@ -58,18 +47,11 @@ def undeclared(reason: str) -> None:
     raise NotDeclared(reason)
 
 
-_SHAPES = (
-    contraction_shapes,
-    fourier_shapes,
-    index_shapes,
-    layer_shapes,
-    matrix_shapes,
-    pointwise_shapes,
-    reduction_shapes,
-    shapes,
-    view_shapes,
-    window_shapes,
-)
+SHAPES = (
+    "shapes", "view_shapes", "pointwise_shapes", "reduction_shapes", "index_shapes", "contraction_shapes",
+    "window_shapes", "layer_shapes", "matrix_shapes", "fourier_shapes",
+)  # fmt: skip
+"""The modules of shape functions; one is imported when a name is looked for that those before it do not have."""
 _FUNCTIONS: dict[str, Any] = {
     "is_tensor": is_tensor,
     "is_word": lambda value: isinstance(value, str),
@@ -79,7 +61,6 @@ _FUNCTIONS: dict[str, Any] = {
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(module, name) for module in _SHAPES for name in module.__all__},
     **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,
@@ -96,11 +77,16 @@ def named(name: str) -> Any:
         return Namespace("" if name == "torch" else "nn.functional")
     if name in _DTYPES:
         return Dtype(name)
-    operator = partial(_operate, name) if name in index() else None
+    operator = None if place_of(name) is None else partial(_operate, name)
     plain = _PLAIN.get(name)
     if operator is None or plain is None:
-        return operator or plain
+        return operator or plain or _shape_function(name)
     return _either(name, plain)
+
+
+def _shape_function(name: str) -> Any:
+    modules = (import_module(f"opscan.numerics.declared.{module}") for module in SHAPES)
+    return next((getattr(module, name) for module in modules if name in module.__all__), None)
 
 
 def _either(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +106,7 @@ def _operate(name: str, /, *args: Any, **kwargs: Any) -> Any:
 def method(name: str) -> Callable[..., Any] | None:
     """The operator that a method of Tensor is."""
     for key in (f"Tensor.{name}", name):
-        if key in index():
+        if place_of(key) is not None:
             return partial(_operate, key)
     return None
 
@@ -163,4 +149,4 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
             keys = [f"{space}.{last}", _SPACES[space] + last]
         else:
             keys = [f"{space}.{last}"]
-    return next((key for key in keys if key in index()), None)
+    return next((key for key in keys if place_of(key) is not None), None)
