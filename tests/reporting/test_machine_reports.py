@@ -20,7 +20,7 @@ from opscan.reporting import render, render_confirmations, render_explanation, s
 FILE_KEYS = ["path", "kind", "operator", "basis", "scenarios", "backward", "status", "reason", "standard", "tensors"]
 TENSOR_KEYS = [
     *("name", "role", "input", "dtypes", "class", "correctly_rounded", "cause", "depends_on", "extent", "stages"),
-    *("cases", "present", "effective", "status", "path", "evidence"),
+    *("cases", "present", "effective", "status", "path", "evidence", "traced"),
 ]
 FINDING_KEYS = [
     *("rule", "name", "severity", "path", "line", "column", "end_line", "end_column", "count", "message", "why", "fix"),
