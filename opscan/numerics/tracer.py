@@ -168,7 +168,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
                 told = [_told(value) for value in arguments.values()]
-                self._store(output, with_step(call, kind, sourced(call, kind, bits, told)), facts, written)
+                placed = sourced(call, kind, bits, told)
+                if kind == "random":  # its elements come from nowhere else, as those of an input
+                    placed = replace(placed, sources=frozenset({(_storage(output), 0)}))
+                self._store(output, with_step(call, kind, placed), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):

@@ -104,6 +104,8 @@ def _promoted(call: Call) -> Call:
     output = next((output for output in call.outputs if output is not None), None)
     if output is None or not output.rounds:
         return call
+    if all(operand.dtype in (output.dtype, "bool") for operand in call.operands()):
+        return call
 
     def bring(value: Any) -> Any:
         if isinstance(value, Operand) and not value.unit and value.dtype not in (output.dtype, "bool"):
