@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -78,7 +78,8 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
     entry = load(place)
     names = tuple(parameter.name for parameter in entry.parameters)
     if entry.aten is not None:
-        return operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
+        known = operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
+        return None if known is None else replace(known, call=partial(_by_keyword, known, names))
     formula = compile_formula(entry.formula or "", names, str(entry.place))
     if formula is None:
         return None
@@ -88,6 +89,12 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
         return formula.call(*[given[name] for name in formula.names])
 
     return DeclaredOperator(entry.name, follow, names)
+
+
+def _by_keyword(known: DeclaredOperator, names: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
+    """The call with what an overload takes by place, and the steps only by keyword, under its name."""
+    placed = args[: known.placed] if known.placed is not None else args
+    return known.call(*placed, **dict(zip(names[len(placed) :], args[len(placed) :], strict=False)), **kwargs)
 
 
 def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | Classification:
@@ -104,6 +111,8 @@ def _answer(subject: Subject, ways: Iterable[Binding]) -> Classification | None:
         try:
             tensors = evaluate(subject.operator, binding)
         except Refused as problem:
+            if any(0 in tensor.shape for tensor in binding.tensors()):
+                return None  # kernels that have nothing to do check little
             refusal = refusal or f"{subject.operator.name} refuses these inputs: {problem}"
         except (NotDeclared, RecursionError):
             return None
