@@ -16,10 +16,16 @@ from opscan.model import Classification, NumericClass, TensorClass
 
 _SUMMED = (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
 _NESTING = re.compile(
-    r"cholesky|lu_|\.lu|qr|svd|eig|inv|det|lstsq|solve|matrix_exp|ldl|householder|ormqr|geqrf|pinv|matrix_power"
+    r"cholesky|lu_|[._]lu\b|qr|svd|eig|inv|det|lstsq|solve|matrix_exp|ldl|householder|ormqr|geqrf|pinv|matrix_power"
 )
 """Calls of linear algebra in which many sums follow one another, each as long as one side of the matrix."""
+_ADDS = re.compile(r"\.(sum|mean|prod|bmm|mm|mv|dot|_?(log_)?softmax|_softmax|logsumexp|nll_loss\w*_forward)\.")
+"""Calls of which each adds up or multiplies along an axis."""
 _COMPARED = ("numeric_class", "extent", "correctly_rounded", "cause", "depends_on", "dtype", "shape")
+
+_CHOOSING = frozenset({"nonzero", "masked_select", "_unique2", "unique_dim"})
+_FORM = ("dtype", "shape")
+"""What there is to compare of a tensor without elements."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,9 @@ def explained() -> Mapping[str, Mapping[str, str]]:
 
 def is_explained(finding: str, name: str) -> bool:
     """Whether somebody has looked at this finding about an operator, however a spec spells it."""
-    stem = name.removesuffix(".default").rpartition(".")[2].rstrip("_").removeprefix("linalg_")
+    stem = name.removesuffix(".default").rpartition(".")[2].rstrip("_").removeprefix("linalg_").removeprefix("aclnn")
     known = explained().get(finding.partition(":")[0], {})
-    return any(stem == key.rpartition(".")[2] for key in known)
+    return any(stem.lower() == key.rpartition(".")[2].lower() for key in known)
 
 
 def plain_name(name: str) -> str:
@@ -90,7 +96,9 @@ def most_addends(claim: TensorClass, name: str = "") -> int:
     else:
         sums = {step.op: step.extent for step in claim.path if step.numeric_class in _SUMMED}
         nested = max(claim.extent, math.prod(sums.values()))
-    nested = max(nested, claim.extent)
+    # a sum of two values has no order, so it is no stage; but two elements of each move the result
+    pairs = len({step.op for step in claim.path if _ADDS.search(step.op)}) - len(stages)
+    nested = max(nested, claim.extent) * 2 ** max(pairs, 0)
     steps = [step for step in claim.path if step.numeric_class != NumericClass.SELECT_ONLY]
     rounded = sum(step.numeric_class == NumericClass.ARITHMETIC for step in steps)
     if any(_NESTING.search(text) for text in (name, *(step.op for step in steps))):
@@ -116,11 +124,17 @@ def differences(declared: Classification, traced: Classification) -> Iterator[Re
             continue
         told = [
             f"{field} {_shown(getattr(left[name], field))}; traced {_shown(getattr(right[name], field))}"
-            for field in _COMPARED
+            for field in (_COMPARED if math.prod(left[name].shape) else _FORM)
             if getattr(left[name], field) != getattr(right[name], field)
+            and not (field == "shape" and _is_chosen(right[name]))
         ]
         if told:
             yield Remark("differing", name, ", ".join(told))
+
+
+def _is_chosen(traced: TensorClass) -> bool:
+    """Whether values choose how many elements there are: the steps say how many at most."""
+    return any(step.op.split(".")[1] in _CHOOSING for step in traced.path)
 
 
 def _shown(value: object) -> str:

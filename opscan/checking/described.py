@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -15,19 +16,21 @@ from opscan.numerics import names
 
 _KINDS = {"tensor": "Tensor", "either": "Tensor", "scalar": "number"}
 PREFIX = "aclnn"
+_FOREIGN = re.compile(r"^\w+_backward|_norm_backward")
 
 
 @lru_cache(maxsize=1)
 def entries() -> dict[str, names.Entry]:
     """Every entry with a text of its own, by a name that a spec can use.
 
-    Backward overloads are left out: they rely on shapes that fit and read foreign memory where they do not. The samples
-    of the database call them with such.
+        Backward overloads, and formulas with those of normalisations, are left out: they rely on shapes that fit and read
+    foreign memory where they do not. The samples
+        of the database call them with such.
     """
     found = {}
     for place in names.places():
         entry = names.load(place)
-        if entry.place == place and "_backward" not in (entry.aten or ""):
+        if entry.place == place and not _FOREIGN.search(entry.aten or entry.formula or ""):
             found[PREFIX + place.key] = entry
     return found
 

@@ -106,10 +106,11 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._parts.pop(_storage(tensor), None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        arguments = _named(func, args, kwargs or {})
+        before = {name: self._operand(arguments[name]) for name in _resized(func)}
         result = func(*args, **(kwargs or {}))
         if func.namespace == "prim":
             return result
-        arguments = _named(func, args, kwargs or {})
         written = [arguments[name] for name in _written(func) if arguments.get(name) is not None]
         returned = list(result) if isinstance(result, (list, tuple)) else [result]
         if func._schema.name.split("::")[1].startswith("_foreach_"):
@@ -117,7 +118,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             return result
         targets = list(_flat(returned)) or list(_flat(written))
         inputs = {name: value for name, value in arguments.items() if not _is_out(func, name)}
-        self._record(func, inputs, targets, [tensor for tensor in _flat(written) if tensor is not None])
+        self._record(func, inputs, targets, [tensor for tensor in _flat(written) if tensor is not None], before)
         return result
 
     def _foreach(
@@ -140,14 +141,16 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         arguments: Mapping[str, Any],
         outputs: Sequence[Any],
         written: Sequence[Any],
+        before: Mapping[str, Any] | None = None,
     ) -> None:
+        """`before`: operands as they were, where the call has given them another shape."""
         packet = rule_name(_packet(func))
         kind = kind_of(packet) or ("view" if _is_view(func) else None)
         call = Call(
             op=f"{func.namespace}.{_packet(func)}.{func._overloadname}",
             packet=packet,
             overload=func._overloadname,
-            arguments={name: self._operand(value) for name, value in arguments.items()},
+            arguments={name: self._operand(value) for name, value in arguments.items()} | dict(before or {}),
             outputs=tuple(self._operand(output) if isinstance(output, torch.Tensor) else None for output in outputs),
             backward=self.phase == "backward",
             broadcast=self._sums_broadcast(packet, arguments, outputs),
@@ -338,6 +341,11 @@ def _written(func: Any) -> list[str]:
         for argument in func._schema.arguments
         if argument.alias_info is not None and argument.alias_info.is_write
     ]
+
+
+def _resized(func: Any) -> list[str]:
+    """The arguments to which a call gives another shape."""
+    return ["self"] if _packet(func).startswith("resize") else []
 
 
 def _is_out(func: Any, name: str) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -12,7 +13,7 @@ from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
-from opscan.numerics.declared.engine import gradients, leaf
+from opscan.numerics.declared.engine import any_dtype, gradients, leaf
 from opscan.numerics.declared.entries import Expression, MalformedEntry, Place
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -78,7 +79,8 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
     entry = load(place)
     names = tuple(parameter.name for parameter in entry.parameters)
     if entry.aten is not None:
-        return operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
+        known = operator(f"torch.ops.aten.{entry.aten.partition('.')[0]}")
+        return None if known is None else replace(known, call=partial(_by_keyword, known, names))
     formula = Expression(entry.formula or "", names, str(entry.place))
     try:
         formula.compiled  # noqa: B018  what names no declared operator is left to a trace
@@ -89,6 +91,12 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
         return formula.evaluate(dict(zip(names, args, strict=False)) | kwargs)
 
     return DeclaredOperator(entry.name, follow, names)
+
+
+def _by_keyword(known: DeclaredOperator, names: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
+    """The call with what an overload takes by place, and the steps only by keyword, under its name."""
+    placed = args[: known.placed] if known.placed is not None else args
+    return known.call(*placed, **dict(zip(names[len(placed) :], args[len(placed) :], strict=False)), **kwargs)
 
 
 def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | Classification:
@@ -103,14 +111,18 @@ def _answer(subject: Subject, ways: Iterable[Binding]) -> Classification | None:
     refusal = ""
     for binding in ways:
         try:
-            tensors = evaluate(subject.operator, binding)
+            with any_dtype() if subject.basis == "name" else nullcontext():
+                tensors = evaluate(subject.operator, binding)
         except Refused as problem:
+            if any(0 in tensor.shape for tensor in binding.tensors()):
+                return None  # kernels that have nothing to do check little
             refusal = refusal or f"{subject.operator.name} refuses these inputs: {problem}"
         except (NotDeclared, RecursionError):
             return None
         else:
             return Classification(tensors, subject.basis) if tensors else None
-    return Classification((), subject.basis, refusal, mismatch=subject.basis == "golden")
+    # of another device's operator only its own document could say what it refuses
+    return Classification((), subject.basis, refusal, mismatch=True) if subject.basis == "golden" else None
 
 
 def evaluate(known: DeclaredOperator, binding: Binding) -> tuple[TensorClass, ...]:

@@ -51,6 +51,7 @@ class _State:
     """Of the one run that is going on."""
 
     backward = False
+    any_dtype = False
     numbers = 0
 
 
@@ -61,6 +62,16 @@ def _backward_phase() -> Iterator[None]:
         yield
     finally:
         _State.backward = False
+
+
+@contextmanager
+def any_dtype() -> Iterator[None]:
+    """What a device computes may have dtypes that PyTorch's kernels on a CPU have not."""
+    _State.any_dtype = True
+    try:
+        yield
+    finally:
+        _State.any_dtype = False
 
 
 def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -89,7 +100,7 @@ def _packet(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     common = promoted(flat(arguments[p.name] for p in entry.parameters if p.kind in ("tensor", "either")))
     if entry.shape is None and not tensors:
         raise NotDeclared(f"{entry.name} of numbers alone, which some functions take for tensors")
-    if entry.takes and tensors:
+    if entry.takes and tensors and not _State.any_dtype:
         _check_dtypes(entry, arguments, common)
     shapes, many = _shapes(entry, arguments, tensors)
     dtypes = _dtypes(entry, arguments, common, shapes)

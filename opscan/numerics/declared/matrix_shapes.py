@@ -72,7 +72,7 @@ def unpacked_shapes(packed: Any, pivots: Any, data: bool, order: bool) -> list[S
     """Permutation and factors; (0,) for what is not wanted."""
     *batch, rows, columns = matrix(packed)
     if sizes(pivots) != (*batch, min(rows, columns)):
-        raise Refused("there is one pivot for each row of the smaller factor")
+        raise NotDeclared("torch does not check how many pivots there are")
     permutation, lower, upper = lu_shapes(packed, True)
     return [permutation if order else (0,), lower if data else (0,), upper if data else (0,)]
 

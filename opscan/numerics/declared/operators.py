@@ -31,6 +31,8 @@ class DeclaredOperator:
     call: Callable[..., Any]
     parameters: tuple[str, ...]
     in_place: bool = False
+    placed: int | None = None
+    """How many of its inputs may be passed by place; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
         function = partial(_written, function)
     if spelling.method:
         function = partial(_on_receiver, function)
-    return DeclaredOperator(name, function, tuple(names), spelling.in_place)
+    placed = None if spelling.each else sum(not parameter.by_name for parameter in entry.parameters)
+    return DeclaredOperator(name, function, tuple(names), spelling.in_place, placed)
 
 
 def _on_receiver(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +131,7 @@ def _for_each(key: str, /, *args: Any, **kwargs: Any) -> Any:
     """A list operator is its single operator on each member."""
     entry = find(key)
     assert entry is not None
-    members = args[0] if args and isinstance(args[0], (list, tuple)) else ()
+    members: Sequence[Any] = next((value for value in args[:2] if isinstance(value, (list, tuple))), ())
     if not members:
         raise Refused("a list of tensors is needed")
 

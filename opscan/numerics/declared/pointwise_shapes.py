@@ -16,8 +16,9 @@ from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
 
 __all__ = [
     "bounded", "chance", "channelled", "channels_of", "clamped", "divided", "drawn_dtype", "filled_dtype", "halved",
-    "is_dtype", "log_of", "no_derivative", "overwritable", "picked", "raised", "ramp_dtype", "ramp_length",
-    "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle", "written_over",
+    "is_dtype", "log_of", "loss_shape", "no_derivative", "not_grown", "overwritable", "picked", "raised",
+    "ramp_dtype", "ramp_length", "same_dtype", "same_parts", "scaled", "sized", "spread_dtype", "triangle",
+    "written_over",
 ]  # fmt: skip
 
 
@@ -93,9 +94,23 @@ def same_parts(*parts: Tensor, half: bool = True) -> Dtype:
 def bounded(value: Tensor, low: Any, high: Any) -> Shape:
     """The shape of what is kept between bounds: both numbers, or both tensors."""
     given = [bound for bound in (low, high) if bound is not None]
+    if any(isinstance(bound, Tensor) and not bound.ndim for bound in given) and len(given) == 2:
+        raise NotDeclared("a tensor without axes may stand for a number")
     if not given or len({isinstance(bound, Tensor) for bound in given}) > 1:
         raise Refused("a clamp needs one bound at least, and two of one kind")
     return broadcast(value, *given)
+
+
+def loss_shape(shape: Shape, reduction: int) -> Shape:
+    """The shape of a loss, one value unless nothing is reduced."""
+    return () if reduction else shape
+
+
+def not_grown(value: Tensor, *others: Tensor | None) -> Shape:
+    """The shape of `value`, into which others are multiplied in place. Raises Refused where one of them is larger."""
+    if broadcast(value, *(other for other in others if other is not None)) != value.shape:
+        raise Refused("what is multiplied in place is larger than the target")
+    return value.shape
 
 
 def clamped(dtype: Dtype, low: Any, high: Any) -> Dtype:

@@ -13,8 +13,9 @@ from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced
 from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
-    "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments", "nll_shapes",
-    "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
+    "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments",
+    "multilabel_shapes", "nll_shapes", "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number",
+    "rounding_dtype",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -80,11 +81,17 @@ def norm_shape(value: Any, order: float | None, axes: Any, keepdim: bool) -> tup
     return reduced(shape, axes, keepdim)
 
 
-def moment_arguments(axes: Any, unbiased: bool, keepdim: bool, correction: Any) -> dict[str, Any]:
+def moment_arguments(axes: Any, unbiased: bool | None, keepdim: bool, correction: Any) -> dict[str, Any]:
     """The arguments of var.correction from those of its older overloads, whose first may be `unbiased`."""
+    if correction is not None and (unbiased is not None or isinstance(axes, bool)):
+        raise Refused("`unbiased` and `correction` are two names of one thing")
     if isinstance(axes, bool):
         axes, unbiased = None, axes
-    return {"dim": axes, "correction": int(unbiased) if correction is None else correction, "keepdim": keepdim}
+    return {
+        "dim": axes,
+        "correction": int(unbiased is not False) if correction is None else correction,
+        "keepdim": keepdim,
+    }
 
 
 def accumulating(dtype: str) -> Dtype:
@@ -125,6 +132,13 @@ def not_half(tensor: Any, shape: Any) -> Any:
     if tensor.dtype in ("float16", "bfloat16"):
         raise Refused(f"there is no CPU kernel for {tensor.dtype}")
     return shape
+
+
+def multilabel_shapes(value: Any, target: Any, reduction: int) -> list[tuple[int, ...]]:
+    """Of the losses and of the marks of the targets. Raises Refused."""
+    if not_half(value, sizes(value)) != sizes(target) and sizes(target):
+        raise Refused("the targets have the shape of the input")
+    return [() if reduction or value.ndim < 2 else sizes(value)[:1], sizes(target)]
 
 
 def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> list[tuple[int, ...]]:

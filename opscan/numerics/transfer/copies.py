@@ -90,6 +90,13 @@ def _uninitialised(call: Call) -> tuple[Bits, ...]:
     return tuple(UNINITIALISED for _ in call.outputs)
 
 
+def _resized(call: Call) -> tuple[Bits, ...]:
+    """The same elements; those by which the memory grows are nobody's."""
+    bits = call.joined()
+    grown = call.output.numel > call.tensor("self").numel
+    return call.each_output(replace(bits, uninitialised=grown), lambda bits: replace(bits, uninitialised=grown))
+
+
 def _sequence(call: Call) -> tuple[Bits, ...]:
     """arange is exact on whole numbers; any other ramp multiplies and adds."""
     ramp = [call.argument(name, default) for name, default in (("start", 0), ("end", 0), ("step", 1))]
@@ -228,6 +235,7 @@ RULES = {
     "extreme": _index_of_extreme,
     "const": _const,
     "uninitialised": _uninitialised,
+    "resized": _resized,
     "sequence": _sequence,
     "random": _random,
     "cast": _cast,

@@ -61,7 +61,8 @@ def _product(call: Call) -> tuple[Bits, ...]:
     first, second = call.argument("self"), call.argument("other")
     inherited = call.joined()
     if any(isinstance(factor, Operand) and (factor.dtype == "bool" or factor.unit) for factor in (first, second)):
-        return call.each_output(inherited)
+        # chosen by a mask, a number that the dtype cannot hold is a rounded one
+        return call.each_output(inherited if _whole(first, call) and _whole(second, call) else round_once(inherited))
     if any(_is_zero(factor) for factor in (first, second)):
         return call.each_output(replace(CONST, level=Level.SELECT, depends=inherited.depends))
     if any(not isinstance(factor, Operand) and _scales(factor, call) for factor in (first, second)):
