@@ -14,8 +14,6 @@ from pathlib import Path  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "numerics"))
 
-from numerics_rows import case_of as case_of_row  # noqa: E402
-from numerics_rows import load_rows  # noqa: E402
 
 from opscan.checking.calls import Drawn, FreshCall, case_of, labels, line_of  # noqa: E402
 from opscan.checking.comparing import contradiction, differences, most_addends  # noqa: E402
@@ -27,8 +25,6 @@ from opscan.checking.report import Tally  # noqa: E402
 from opscan.checking.tasks import tasks_of  # noqa: E402
 from opscan.checking.truths import Truth  # noqa: E402
 from opscan.explaining import case_of as case_of_line  # noqa: E402
-from opscan.numerics.classify import classify  # noqa: E402
-from opscan.numerics.declared.answering import declare  # noqa: E402
 from opscan.model import Classification, NumericClass, Step, TensorClass  # noqa: E402
 
 CALLS = 2500
@@ -41,18 +37,8 @@ def test_no_answer_to_a_fresh_call_is_stricter_than_the_oracles_saw() -> None:
         tally.add(result)
     assert tally.outcomes["accepted"] > CALLS / 3
     assert tally.answers["looked"] > CALLS / 20
-    found = [text for kind in ("unsound", "differing") for texts in tally.found[kind].values() for text in texts]
+    found = [text for texts in tally.found["unsound"].values() for text in texts]
     assert not found, "\n".join([f"opscan catalog check --seed {seed} --calls {CALLS}", *found])
-
-
-def test_the_rows_of_expectations_are_declared_as_they_are_traced() -> None:
-    found = []
-    for row in load_rows():
-        case = case_of_row(row.operator, row.inputs)
-        declared, traced = declare(case), classify(case)
-        if declared is not None and declared.tensors and traced.tensors:
-            found += [f"{row.id}: {remark.tensor} {remark.text}" for remark in differences(declared, traced)]
-    assert not found, "\n".join(found)
 
 
 def test_a_seed_draws_the_same_calls_again() -> None:
