@@ -15,7 +15,7 @@ KNOWN = Classification(
         TensorClass(
             "grad:other", "gradient", "fp32", (1, 8), NumericClass.BROADCAST_REDUCED, 2, False, "broadcast",
             ("shapes",), 8, True, (Step("aten.sum.dim_IntList", "backward", NumericClass.BROADCAST_REDUCED, 8),), "why",
-            (Stage("contraction", 5), Stage("broadcast", 8)),
+            (Stage("contraction", 5), Stage("broadcast", 8)), traced=True,
         ),
     ),
     "golden",
