@@ -92,13 +92,13 @@ def most_addends(claim: TensorClass, name: str = "") -> int:
     operands. A sum inside of one call of linear algebra is one of many: each element takes part in several.
     """
     if stages := getattr(claim, "stages", ()):
-        nested = math.prod(int(stage.extent) for stage in stages)
+        # a sum of two values has no order, so it is no stage; but two elements of each move the result
+        pairs = len({step.op for step in claim.path if _ADDS.search(step.op)}) - len(stages)
+        nested = math.prod(int(stage.extent) for stage in stages) * 2 ** max(pairs, 0)
     else:
         sums = {step.op: step.extent for step in claim.path if step.numeric_class in _SUMMED}
         nested = max(claim.extent, math.prod(sums.values()))
-    # a sum of two values has no order, so it is no stage; but two elements of each move the result
-    pairs = len({step.op for step in claim.path if _ADDS.search(step.op)}) - len(stages)
-    nested = max(nested, claim.extent) * 2 ** max(pairs, 0)
+    nested = max(nested, claim.extent)
     steps = [step for step in claim.path if step.numeric_class != NumericClass.SELECT_ONLY]
     rounded = sum(step.numeric_class == NumericClass.ARITHMETIC for step in steps)
     if any(_NESTING.search(text) for text in (name, *(step.op for step in steps))):

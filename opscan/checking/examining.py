@@ -31,7 +31,7 @@ _BY_VALUES = re.compile(
     r"index .*out of|out of bounds|indices|singular|positive.definite|converge|probabilit|all elements"
     r"|expected .*values|offsets|monoton|contain|target .*out|class values|negative entr|nan |histogram|sorted|repeats"
     r"|batch_size|p_in|tried to access index|eigenvectors|zerodivision|number of elements of source"
-    r"|cannot be negative|q values|allocated size|argument #2 'targets'"
+    r"|cannot be negative|q values|is out of range|invalid max index|pivots passed|allocated size|argument #2 'targets'"
 )
 """What an operator says that refuses the values it was given, not the call."""
 _NO_KERNEL = re.compile(

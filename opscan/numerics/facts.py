@@ -199,6 +199,8 @@ def _makes_zeros(call: Call) -> bool:
             # a sum may overflow on one device alone, and 0 * inf is NaN
             erases(call) or bool(call.joined().level <= Level.SELECT)
         )
+    if call.packet == "copy":
+        return call.tensor("src").zero
     if call.packet in ("sum", "neg") or kind_of(call.packet) == "view":
         source = next(call.operands(), None)
         return source is not None and source.zero
@@ -229,6 +231,9 @@ def _region(call: Call) -> Region | None:
         start = _from_front(call.argument("start", 0), sizes[axis])
         end = _from_front(call.argument("end", sizes[axis]), sizes[axis])
         return axis, ((start, end, addends),)
+    if call.packet in ("clone", "copy"):
+        source = call.tensor("src", "self")
+        return source.region if source.shape == call.output.shape else None
     if call.packet == "add":
         first, second = call.arguments.get("self"), call.arguments.get("other")
         return together(first, second) if isinstance(first, Operand) and isinstance(second, Operand) else None
@@ -242,13 +247,18 @@ def _from_front(position: int, size: int) -> int:
 def together(first: Operand, second: Operand) -> Region | None:
     """Where two operands of one shape that are zero outside of their regions lie upon each other."""
     regions = [operand.region for operand in (first, second) if operand.region is not None]
-    if not regions or first.shape != second.shape or len({axis for axis, _ in regions}) > 1:
+    if not regions or first.shape != second.shape:
         return None
-    axis, size = regions[0][0], first.shape[regions[0][0]]
+    axis = min(regions, key=lambda region: len(region[1]))[0]
+    whole = (0, first.shape[axis])
     spans = [
         span
         for operand in (first, second)
-        for span in (operand.region[1] if operand.region else ((0, size, operand.bits.addends),))
+        for span in (
+            operand.region[1]
+            if operand.region and operand.region[0] == axis
+            else ((*whole, operand.bits.addends),)  # along this axis it may be anywhere
+        )
     ]
     return (axis, tuple(spans)) if len(spans) <= _MOST_SPANS else None
 

@@ -29,6 +29,8 @@ _PLACEWISE_CHOICES = frozenset(
         "softshrink_backward", "threshold", "threshold_backward", "where", "tril", "triu",
     }
 )  # fmt: skip
+_PUT_BACK = frozenset({"select_backward", "slice_backward"})
+"""Calls that put a part where it was, among zeros."""
 
 _CLASSES = {
     Level.CONST: NumericClass.SELECT_ONLY,
@@ -66,7 +68,8 @@ def sourced(call: Call, kind: str | None, bits: Bits, told: Sequence[Any]) -> Bi
     """
     if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
         return bits
-    if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES:
+    whole = call.packet in _PUT_BACK and call.output.numel == next(call.operands()).numel
+    if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES or whole:
         return replace(bits, sources=call.joined().sources)
     geometry = call.packet, repr(told), call.output.shape
     return replace(

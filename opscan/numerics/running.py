@@ -19,7 +19,7 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opscan.numerics.binding import Binding, TensorArgument
-from opscan.numerics.bits import Bits
+from opscan.numerics.bits import Bits, accumulate, at_least
 from opscan.numerics.facts import Facts
 from opscan.numerics.operators import NotFollowed, Operator
 from opscan.numerics.tracer import Tracer
@@ -46,6 +46,11 @@ _OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")
 
 _OTHER_DATA = (("zeros", None), ("positive", None), ("ones", None))
 """What is tried where an operator refuses mixed data: weights may have to be positive, counts at least 1."""
+
+_CUTTING = frozenset({"tensor_split"})
+"""Operators that cut where a tensor says, which they read behind all calls."""
+_UNFAITHFUL = frozenset({"multilabel_margin_loss_forward"})
+"""Packets whose fake kernels make another shape than the real ones."""
 
 _KNOWN_INDICES = {"unique": True, "duplicate": False}
 """What may be said of an index tensor instead of a range of values."""
@@ -160,17 +165,42 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
 
     args, kwargs = binding.fill(make)
     tracer = Tracer()
+    tracer.unfaithful = frozenset() if real else _UNFAITHFUL
     for argument, tensor in leaves:
         tracer.seed(tensor, Bits(), Facts(distinct=_KNOWN_INDICES.get(argument.values)))
     with tracer:
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
         result = operator.call(*args, **kwargs)
+    unseen = _unseen(tracer, leaves) if real and type(operator) is Operator else ""
+    pieces = bool(unseen) and operator.name.rpartition(".")[2] in _CUTTING
+    if unseen and not pieces:
+        raise NotFollowed(f"{operator.name} reads the values of `{unseen}` behind the calls that are watched")
     outputs = _outputs(operator, result, args, kwargs, mutated, binding)
     compared: list[Traced] = [(name, "output", None, tensor, tracer.bits_of(tensor)) for name, tensor in outputs]
     leaves = [(argument, tracer.current(tensor)) for argument, tensor in leaves]
     compared += _backward(tracer, [tensor for _, tensor in outputs], leaves, real)
-    return compared
+    return [_cut(entry, len(outputs)) for entry in compared] if pieces else compared
+
+
+def _unseen(tracer: Tracer, leaves: list[tuple[TensorArgument, Any]]) -> str:
+    """An input of whole numbers that no call has taken: they decide something all the same."""
+    whole = (argument.label for argument, tensor in leaves if _is_whole(tensor) and not tracer.has_read(tensor))
+    return next(whole, "")
+
+
+def _cut(entry: Traced, pieces: int) -> Traced:
+    """What is known of a tensor that values cut to pieces, which may overlap: an element may lie in all of them."""
+    name, role, argument, tensor, bits = entry
+    counted = (
+        accumulate(bits, pieces, "scatter", "values") if role == "gradient" else at_least(bits, bits.level, "values")
+    )
+    return name, role, argument, tensor, counted
+
+
+def _is_whole(tensor: Any) -> bool:
+    rounds = tensor.is_floating_point() or tensor.is_complex()
+    return not rounds and tensor.dtype != torch.bool and bool(tensor.numel())
 
 
 def _without_leaves(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

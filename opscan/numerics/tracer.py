@@ -43,6 +43,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._leaked: Bits | None = None
         self._steered = False
         self._alive: list[Any] = []
+        self._read: set[int] = set()
+        self.unfaithful: frozenset[str] = frozenset()
+        """Packets that answer otherwise without data than with them."""
         self._hosted: set[int] = set()
         self._replaced: dict[int, Any] = {}
         self.seeded: dict[int, Level] = {}
@@ -78,6 +81,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """Whether `tensor` was seeded, or a call of this trace has made it."""
         return _storage(tensor) in self._bits
 
+    def has_read(self, tensor: Any) -> bool:
+        """Whether a call of this trace has taken `tensor`."""
+        return _storage(tensor) in self._read
+
     def is_drawn(self, tensor: Any) -> bool:
         """Whether the values of `tensor` are drawn, by a seed of which only that it is always the same is known."""
         key = _storage(tensor)
@@ -106,6 +113,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._parts.pop(_storage(tensor), None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if _packet(func) in self.unfaithful:
+            raise NotImplementedError(f"without data {_packet(func)} makes another shape")
         arguments = _named(func, args, kwargs or {})
         before = {name: self._operand(arguments[name]) for name in _resized(func)}
         result = func(*args, **(kwargs or {}))
@@ -217,6 +226,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _write_part(self, part: Any, bits: Bits, facts: Facts) -> None:
         key, place = _storage(part), _place(part)
         before = self._facts.get(key, NOTHING)
+        if facts.zero and before.region is not None and key not in self._parts:
+            return  # zeros among what is zero outside of its region
         if place is None:
             self._set(part, join((self._bits[key], bits)))
         else:
@@ -227,6 +238,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if isinstance(value, torch.Tensor):
             dtype = str(value.dtype).removeprefix("torch.")
             bits, facts = self._seen(value)
+            self._read.add(_storage(value))
             covers = _covers(value)
             return Operand(
                 tuple(value.shape),
@@ -249,7 +261,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _sums_broadcast(self, packet: str, arguments: Mapping[str, Any], outputs: Sequence[Any]) -> bool:
         """Whether this is autograd's sum of a gradient back to the shape of an input that was broadcast.
 
-        It starts from the shape of the node's result and ends at the shape of one of its inputs.
+        It ends at the shape of one of the inputs of the node; autograd keeps the axes until it has summed.
         """
         if packet != "sum" or self.phase != "backward":
             return False
@@ -257,13 +269,14 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if node is None:
             return False
         source, target = tuple(arguments["self"].shape), _trimmed(outputs[0].shape)
-        results = {tuple(meta.shape) for meta in node._input_metadata}
         wanted = {
             _trimmed(following._input_metadata[slot].shape)
             for following, slot in node.next_functions
             if following is not None and slot < len(following._input_metadata)
         }
-        return source in results and target in wanted
+        last = source[len(source) - len(target) :]
+        kept = bool(arguments.get("keepdim")) or not target
+        return kept and target in wanted and all(size in (1, whole) for size, whole in zip(target, last, strict=True))
 
 
 def generator_key(generator: Any) -> int:

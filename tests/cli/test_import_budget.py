@@ -89,14 +89,14 @@ def test_a_declared_operator_is_told_without_torch_from_the_first_run_on(tmp_pat
 
 
 def test_the_answers_that_are_kept_are_looked_for_where_no_steps_tell(tmp_path: Path) -> None:
-    spec = tmp_path / "torch.unique.yaml"
-    spec.write_text(SPEC.replace("torch.relu", "torch.unique"))
+    spec = tmp_path / "torch.svd_lowrank.yaml"
+    spec.write_text(SPEC.replace("torch.relu", "torch.svd_lowrank"))
     assert "sqlite3" in modules_of_a_run(spec)
 
 
 def test_a_second_run_imports_nothing_heavy(tmp_path: Path) -> None:
-    spec = tmp_path / "torch.unique.yaml"
-    spec.write_text(SPEC.replace("torch.relu", "torch.unique"))
+    spec = tmp_path / "torch.svd_lowrank.yaml"
+    spec.write_text(SPEC.replace("torch.relu", "torch.svd_lowrank"))
     first = modules_of_a_run(spec)
     assert "opscan.numerics.workers" in first
     assert "torch" not in first

@@ -73,7 +73,7 @@ def test_a_missing_torch_is_said_and_not_remembered(tmp_path: Path, monkeypatch:
 
     monkeypatch.setitem(sys.modules, "opscan.numerics.classify", None)
     classifier = Classifier(Store(tmp_path / "cache.sqlite"))
-    case = Case(0, 0, "torch.unique", (CaseInput(None, "tensor", "fp32", (8,)),))
+    case = Case(0, 0, "torch.svd_lowrank", (CaseInput(None, "tensor", "fp32", (8, 8)),))
     assert "PyTorch" in classifier.classify(case).reason
     assert "PyTorch" in classifier.missing
     classifier.close()

@@ -23,6 +23,8 @@ _NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfol
 """Packets of kind `view` whose result has memory of its own."""
 _SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
 """Views that leave the elements in their order."""
+_PARTS = frozenset({"select", "slice", "narrow", "split", "split_with_sizes", "unbind", "expand"})
+"""Views of a part, or of all of it."""
 _TAKES: Mapping[str, tuple[int, ...]] = {
     "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
     "rounding": (2, 3), "ordered": (0, 1, 2), "ordered-numbers": (1, 2), "numbers": (1, 2, 3),
@@ -186,11 +188,11 @@ def _judge(
     facts = deduce(made)
     told = [_told(value) for value in arguments.values()]
     looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
-    for output, bits in zip(outputs, results, strict=False):
+    for part, (output, bits) in enumerate(zip(outputs, results, strict=False)):
         if output is None:
             continue
-        moved = looks and packet not in _SAME_PLACES and tensors[0].numel() > 1
-        placed = _elsewhere(made, bits, output) if moved else sourced(made, kind, bits, told)
+        moved = looks and packet not in _SAME_PLACES and not _shows_all(packet, tensors[0], output)
+        placed = _elsewhere(made, bits, output, part) if moved else sourced(made, kind, bits, told)
         output.bits = with_step(made, kind, placed)
         output.facts = _seen_through(tensors[0], output) if looks else facts
 
@@ -202,12 +204,21 @@ def _told(value: Any) -> Any:
     return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _elsewhere(made: Call, bits: Bits, view: Tensor) -> Bits:
-    """What stands at a place of a view is another element than at that place of its source; the same in equal views."""
+def _shows_all(packet: str, source: Tensor, view: Tensor) -> bool:
+    """Whether a view has all elements in their order: a part as large as the whole, or a row whose axes change place."""
+    row = sum(size > 1 for size in view.shape) <= 1
+    return source.numel() == view.numel() and (packet in _PARTS or (row and packet != "as_strided"))
+
+
+def _elsewhere(made: Call, bits: Bits, view: Tensor, part: int) -> Bits:
+    """What stands at a place of a view is another element than at that place of its source; the same in equal views.
+
+    `part`: which of several views.
+    """
     if bits.level == Level.CONST or not bits.sources:
         return bits
     attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
-    moved = (made.packet, *attributes, view.shape)
+    moved = (made.packet, part, *attributes, view.shape)
     return replace(bits, sources=few((tensor, hash((place, moved))) for tensor, place in bits.sources))
 
 

@@ -142,7 +142,7 @@ def multilabel_shapes(value: Any, target: Any, reduction: int) -> list[tuple[int
 
 
 def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> list[tuple[int, ...]]:
-    """Of the losses and of the alignments, whose last axis is not compared. Raises Refused."""
+    """Of the losses and of the alignments: a blank around each place of the longest target. Raises Refused."""
     steps, batch = logs.shape[:2]
     given = [
         list(lengths) if isinstance(lengths, (list, tuple)) else [None] * sizes(lengths)[0]
@@ -157,4 +157,5 @@ def ctc_shapes(logs: Any, targets: Any, input_lengths: Any, target_lengths: Any)
         raise Refused("a target is longer than the targets have places")
     if targets.ndim == 1 and wanted and sum(wanted) != targets.shape[0]:
         raise Refused("the targets are not as long as their lengths say")
-    return [(batch,), (batch, steps, 1)]
+    longest = max(wanted) if wanted else targets.shape[-1]
+    return [(batch,), (batch, steps, 2 * longest + 1)]

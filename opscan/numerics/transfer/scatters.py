@@ -28,7 +28,8 @@ def _gathered(call: Call, bits: Bits, addends: int, slots: int) -> Bits:
         return accumulate(bits, 1, "scatter", "shapes")
     index = call.arguments.get("index")
     if isinstance(index, Operand) and index.repeats:
-        return accumulate(bits, min(addends, index.repeats), "scatter", "shapes")
+        most = min(addends, index.repeats)
+        return accumulate(bits, most, "scatter", "shapes") if most > 1 else bits
     certain = distinct is False or addends > 2 * slots or addends <= 1
     return accumulate(bits, addends, "scatter", "shapes", *(() if certain else ("values",)))
 
