@@ -23,8 +23,8 @@ _FOREIGN = re.compile(r"^\w+_backward|_norm_backward")
 def entries() -> dict[str, names.Entry]:
     """Every entry with a text of its own, by a name that a spec can use.
 
-    Backward overloads, and formulas with those of normalisations, are left out: they rely on shapes that fit and read foreign memory where they do not. The samples
-    of the database call them with such.
+    Backward overloads, and formulas with those of normalisations, are left out: they rely on shapes that fit and read
+    foreign memory where they do not. The samples of the database call them with such.
     """
     found = {}
     for place in names.places():

@@ -260,8 +260,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _sums_broadcast(self, packet: str, arguments: Mapping[str, Any], outputs: Sequence[Any]) -> bool:
         """Whether this is autograd's sum of a gradient back to the shape of an input that was broadcast.
 
-        It starts from the shape of the node's result, or keeps the axes until it has summed or sums over all of them, as
-        autograd does and formulas do not; it ends at the shape of one of the node's inputs.
+        It starts from the shape of the node's result, or keeps the axes until it has summed, or sums over all of them:
+        autograd does so, formulas do not. It ends at the shape of one of the node's inputs.
         """
         if packet != "sum" or self.phase != "backward":
             return False

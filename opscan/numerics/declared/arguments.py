@@ -21,7 +21,7 @@ _SPELLINGS = {
 
 
 MOST_WITH_LISTED = 2
-"""Up to so many parameters, the receiver among them, the numbers of a last list may stand one by one, as in `x.view(6)`."""
+"""Up to so many parameters, the receiver among them, numbers of a last list may stand one by one, as in `x.view(6)`."""
 
 
 def bind(name: str, parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,6 +100,8 @@ def _one(name: str, parameter: Parameter, value: Any) -> Any:
         raise Refused(f"{name}(): `{parameter.name}` must be a number, not {value!r}")
     if kind == "bool" and not isinstance(value, (bool, int)):
         raise Refused(f"{name}(): `{parameter.name}` must be True or False, not {value!r}")
+    if kind == "dtype" and type(value) is int:
+        raise NotDeclared(f"{name}(): a number for `{parameter.name}`, which only overloads take")
     if kind == "str" and not isinstance(value, str):
         raise Refused(f"{name}(): `{parameter.name}` must be a word, not {value!r}")
     if kind == "scalar" and not isinstance(value, (bool, int, float, complex)):

@@ -105,7 +105,8 @@ def _dispatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> A
 
 
 def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
-    if "keepdim" in kwargs and "dim" not in kwargs and len(args) < 2 and key in _BY_AXIS:
+    axes = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    if "keepdim" in kwargs and key in _BY_AXIS and (isinstance(axes, Tensor) or ("dim" not in kwargs and axes is None)):
         raise Refused(f"{key}() keeps axes only where some are named")
     out = kwargs.pop("out", None)
     result = call(key, args, kwargs)

@@ -14,7 +14,8 @@ from opscan.numerics.declared.values import Dtype, Refused
 
 __all__ = [
     "accumulating", "along", "along_axis", "cdist_shape", "ctc_shapes", "lifted", "moment_arguments",
-    "multilabel_shapes", "nll_shapes", "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number", "rounding_dtype",
+    "multilabel_shapes", "nll_shapes", "norm_dtype", "norm_shape", "not_half", "quotient", "reduction_number",
+    "rounding_dtype",
 ]  # fmt: skip
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -86,7 +87,8 @@ def moment_arguments(axes: Any, unbiased: bool | None, keepdim: bool, correction
         raise Refused("`unbiased` and `correction` are two names of one thing")
     if isinstance(axes, bool):
         axes, unbiased = None, axes
-    return {"dim": axes, "correction": int(unbiased is not False) if correction is None else correction, "keepdim": keepdim}
+    chosen = int(unbiased is not False) if correction is None else correction
+    return {"dim": axes, "correction": chosen, "keepdim": keepdim}
 
 
 def accumulating(dtype: str) -> Dtype:
