@@ -148,7 +148,7 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         if packet == "scatter_reduce" and arguments["reduce"] == "sum" and arguments["include_self"]:
             return self._affine("self", "src", arguments)
         if linear and _rounds(arguments.get(linear)):
-            return lambda call: add_up([call(**{linear: part}) for part in split(arguments[linear], self.order)])
+            return lambda call: self._of_parts(call, linear, arguments[linear], first=packet.startswith("nll_loss"))
         if packet in AFFINE and arguments.get("accumulate", True):
             return self._affine(*AFFINE[packet], arguments)
         if packet in SYMMETRIC and _rounds(arguments.get("self")) and arguments["self"].dim():
@@ -211,6 +211,11 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         for axis in listed:
             tensor = tensor.index_select(axis, permutation(tensor.shape[axis], self.order))
         return lambda call: call(self=tensor)
+
+    def _of_parts(self, call: Callable[..., Any], linear: str, tensor: torch.Tensor, *, first: bool) -> Any:
+        """The sum of what the parts make; of the `first` result alone where the others do not come from the tensor."""
+        summed = add_up([call(**{linear: part}) for part in split(tensor, self.order)])
+        return (summed[0], *call()[1:]) if first else summed
 
     def _moments(self, packet: str, arguments: dict[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
         """Two passes in the dtype of the data; the kernel itself accumulates in float64."""

@@ -92,10 +92,8 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
         return True
     if one.shape != other.shape or one.dtype not in WIDER or one.layout != torch.strided:
         return False
-    within = torch.finfo(one.dtype).eps ** 0.5
-    return bool(
-        torch.isclose(one.to(WIDER[one.dtype]), other.to(WIDER[one.dtype]), within, within, equal_nan=True).all()
-    )
+    within, wide = torch.finfo(one.dtype).eps ** 0.5, WIDER[one.dtype]
+    return bool(torch.allclose(one.to(wide), other.to(wide), within, within, equal_nan=True))
 
 
 def _look_wide(what: Subject, first: Run, truths: dict[str, Truth]) -> None:

@@ -152,9 +152,12 @@ def is_scale(value: Any, dtype: str = "float32") -> bool:
 
 def is_representable(value: Any, dtype: str) -> bool:
     """Whether the number `value` has the same value in `dtype`, so that no device rounds it on the way in."""
+    dtype = real_part(dtype)
     digits = SIGNIFICAND.get(dtype)
     if isinstance(value, bool) or digits is None:
         return True
+    if isinstance(value, complex):
+        return is_representable(value.real, dtype) and is_representable(value.imag, dtype)
     if not isinstance(value, (int, float)):
         return False
     if value == 0 or not math.isfinite(value):

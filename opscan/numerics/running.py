@@ -192,10 +192,8 @@ def _unseen(tracer: Tracer, leaves: list[tuple[TensorArgument, Any]]) -> str:
 def _cut(entry: Traced, pieces: int) -> Traced:
     """What is known of a tensor that values cut to pieces, which may overlap: an element may lie in all of them."""
     name, role, argument, tensor, bits = entry
-    counted = (
-        accumulate(bits, pieces, "scatter", "values") if role == "gradient" else at_least(bits, bits.level, "values")
-    )
-    return name, role, argument, tensor, counted
+    met = pieces if role == "gradient" else 1
+    return name, role, argument, tensor, at_least(accumulate(bits, met, "scatter"), bits.level, "values")
 
 
 def _is_whole(tensor: Any) -> bool:

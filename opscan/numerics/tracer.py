@@ -29,6 +29,8 @@ from opscan.numerics.written_parts import Place, WrittenParts
 
 _MOST_OFFSETS = 1 << 16
 """Up to so many elements of a view are counted one by one."""
+_OWN_SUMS = frozenset({"ConvTbcBackward0"})
+"""Nodes whose formula sums the gradient of a bias itself."""
 
 
 class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
@@ -261,12 +263,13 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
     def _sums_broadcast(self, packet: str, arguments: Mapping[str, Any], outputs: Sequence[Any]) -> bool:
         """Whether this is autograd's sum of a gradient back to the shape of an input that was broadcast.
 
-        It ends at the shape of one of the inputs of the node; autograd keeps the axes until it has summed.
+        It starts from the shape of the node's result, or keeps the axes until it has summed, or sums over all of them:
+        autograd does so, formulas do not. It ends at the shape of one of the node's inputs.
         """
         if packet != "sum" or self.phase != "backward":
             return False
         node = torch._C._current_autograd_node()
-        if node is None:
+        if node is None or node.name() in _OWN_SUMS:
             return False
         source, target = tuple(arguments["self"].shape), _trimmed(outputs[0].shape)
         wanted = {
@@ -275,7 +278,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             if following is not None and slot < len(following._input_metadata)
         }
         last = source[len(source) - len(target) :]
-        kept = bool(arguments.get("keepdim")) or not target
+        results = {tuple(meta.shape) for meta in node._input_metadata}
+        kept = source in results or bool(arguments.get("keepdim")) or "dim" not in arguments
         return kept and target in wanted and all(size in (1, whole) for size, whole in zip(target, last, strict=True))
 
 

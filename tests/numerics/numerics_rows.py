@@ -75,7 +75,9 @@ def disagreement(expected: str, found: TensorClass) -> str:
     stages = ",".join(f"{stage.cause}:{stage.extent}" for stage in found.stages)
     if stages != wanted.get("stages", stages):
         problems.append(f"stages {stages}, expected {wanted['stages']}")
-    depends = set(wanted.get("depends", "").split(",")) - {""}
+    depends = set(wanted.get("depends", "").split(",")) - {"", "nothing"}
+    if wanted.get("depends") == "nothing" and found.depends_on:
+        problems.append(f"depends on {found.depends_on}")
     if not depends <= set(found.depends_on) or ("values" in found.depends_on) != ("values" in depends):
         problems.append(f"depends on {found.depends_on}, expected {depends}")
     return "; ".join(problems)

@@ -95,8 +95,10 @@ def _described_operator(place: Place) -> DeclaredOperator | None:
 
 def _by_keyword(known: DeclaredOperator, names: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
     """The call with what an overload takes by place, and the steps only by keyword, under its name."""
-    placed = args[: known.placed] if known.placed is not None else args
-    return known.call(*placed, **dict(zip(names[len(placed) :], args[len(placed) :], strict=False)), **kwargs)
+    most = len(args) if known.placed is None else known.placed
+    given = dict(zip(names, args, strict=False))
+    named = {name: value for place, (name, value) in enumerate(given.items()) if place >= most or name == "dtype"}
+    return known.call(*(value for name, value in given.items() if name not in named), **named, **kwargs)
 
 
 def _by_name(case: Case, known: DeclaredOperator, basis: str) -> Subject | Classification:

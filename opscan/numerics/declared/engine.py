@@ -205,7 +205,7 @@ def _told(value: Any) -> Any:
 
 
 def _shows_all(packet: str, source: Tensor, view: Tensor) -> bool:
-    """Whether a view has all elements in their order: a part as large as the whole, a row whose axes change place."""
+    """Whether a view has all elements in their order: a part as large as the whole, or a row with other axes."""
     row = sum(size > 1 for size in view.shape) <= 1
     return source.numel() == view.numel() and (packet in _PARTS or (row and packet != "as_strided"))
 

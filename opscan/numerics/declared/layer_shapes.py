@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscan.numerics.declared.shapes import Shape, sizes
-from opscan.numerics.declared.values import Dtype, Refused
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused
 
 __all__ = [
     "attention_sizes", "batch_statistics", "group_statistics", "is_fused", "layer_statistics", "masked",
@@ -61,7 +61,7 @@ def batch_statistics(source: Any, parameters: Sequence[Any], training: bool) -> 
     if not training and (parameters[2] is None or parameters[3] is None):
         raise Refused("without training, running statistics are needed")
     if any(value is not None and math.prod(sizes(value)) != shape[1] for value in parameters):
-        raise Refused("there is one value for each channel")
+        raise NotDeclared("torch does not always check that there is one value for each channel")
     kept = shape[1:2] if training else (0,)
     return [shape, kept, kept]
 

@@ -17,6 +17,8 @@ _RECEIVERS = {"torch": "input", "torch.special": "input", "torch.fft": "input", 
 """What the functions of a namespace call the input that ATen calls `self`."""
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """What the larger or the smaller of an element and a number is."""
+_BY_AXIS = frozenset({"sum", "prod", "mean", "max", "min", "median", "nanmedian", "all", "any"})
+"""Reductions of everything have no `keepdim`."""
 _RESHAPING = frozenset(
     {"as_strided_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
 )
@@ -80,6 +82,8 @@ def operator(name: str, *, is_method: bool = False) -> DeclaredOperator | None:
         function = partial(_written, function)
     if spelling.method:
         function = partial(_on_receiver, function)
+    if name.startswith("torch.ops.aten."):
+        function = partial(_dispatched, function)
     placed = None if spelling.each else sum(not parameter.by_name for parameter in entry.parameters)
     return DeclaredOperator(name, function, tuple(names), spelling.in_place, placed)
 
@@ -93,7 +97,17 @@ def _on_receiver(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> 
     return function(*args, **kwargs)
 
 
+def _dispatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """An ATen overload: whether a gradient is wanted is no argument of it. Raises Refused."""
+    if "requires_grad" in kwargs:
+        raise Refused("an overload takes no `requires_grad`")
+    return function(*args, **kwargs)
+
+
 def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
+    axes = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    if "keepdim" in kwargs and key in _BY_AXIS and (isinstance(axes, Tensor) or ("dim" not in kwargs and axes is None)):
+        raise Refused(f"{key}() keeps axes only where some are named")
     out = kwargs.pop("out", None)
     result = call(key, args, kwargs)
     if out is None:

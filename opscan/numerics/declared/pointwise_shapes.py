@@ -102,7 +102,9 @@ def bounded(value: Tensor, low: Any, high: Any) -> Shape:
 
 
 def loss_shape(shape: Shape, reduction: int) -> Shape:
-    """The shape of a loss, one value unless nothing is reduced."""
+    """The shape of a loss, one value unless nothing is reduced. Raises NotDeclared where `reduction` is neither."""
+    if reduction not in (0, 1, 2):
+        raise NotDeclared(f"reduction {reduction}, which losses take for different things")
     return () if reduction else shape
 
 

@@ -87,11 +87,8 @@ def moment_arguments(axes: Any, unbiased: bool | None, keepdim: bool, correction
         raise Refused("`unbiased` and `correction` are two names of one thing")
     if isinstance(axes, bool):
         axes, unbiased = None, axes
-    return {
-        "dim": axes,
-        "correction": int(unbiased is not False) if correction is None else correction,
-        "keepdim": keepdim,
-    }
+    chosen = int(unbiased is not False) if correction is None else correction
+    return {"dim": axes, "correction": chosen, "keepdim": keepdim}
 
 
 def accumulating(dtype: str) -> Dtype:
