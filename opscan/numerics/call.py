@@ -37,6 +37,7 @@ class Operand:
     repeats: int = 0
     held: str = ""
     drawn: bool = False
+    step: int = 0
 
     @property
     def numel(self) -> int:

@@ -58,7 +58,7 @@ class Facts:
     where it follows from values, and other values could make it n times as large. `pool`: the max pooling of this trace
     that made these indices, so that each lies in its own window. `repeats`: how often one value occurs at most among
     these numbers; 0 where that is not known. `held`: a narrower dtype that holds all of these values. `drawn`: random
-    numbers, all of them finite.
+    numbers, all of them finite. `step`: of whole numbers from 0 on that lie so far apart; 0 where that is not known.
     """
 
     zero: bool = False
@@ -70,6 +70,7 @@ class Facts:
     repeats: int = 0
     held: str = ""
     drawn: bool = False
+    step: int = 0
 
     def merged(self, other: Facts) -> Facts:
         """What still holds where values of both kinds stand side by side."""
@@ -93,6 +94,7 @@ def deduce(call: Call) -> Facts:
         repeats=_repeats(call, source),
         held=_held(call),
         drawn=source.drawn if source else call.packet in _FINITE,
+        step=_step(call, source),
     )
 
 
@@ -110,6 +112,13 @@ def _repeats(call: Call, source: Operand | None) -> int:
     if source is None and kind_of(call.packet) == "view":
         source = next(call.operands(), None)
     return source.repeats if source and source.numel == call.output.numel else 0
+
+
+def _step(call: Call, source: Operand | None) -> int:
+    if source is not None:
+        return source.step if call.packet != "neg" else 0
+    start, step = call.argument("start", 0), call.argument("step", 1)
+    return step if call.packet == "arange" and start == 0 and type(step) is int and step > 0 else 0
 
 
 def _held(call: Call) -> str:

@@ -255,6 +255,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
                 _repeats(value, facts.repeats),
                 facts.held,
                 facts.drawn,
+                facts.step if covers else 0,
             )
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]

@@ -81,7 +81,7 @@ class Tensor:
         facts = self.facts
         return Operand(
             self.shape, str(self.dtype), self.bits, facts.zero, facts.unit, facts.region, facts.distinct, facts.spread,
-            facts.pool, facts.repeats, facts.held, facts.drawn,
+            facts.pool, facts.repeats, facts.held, facts.drawn, facts.step,
         )  # fmt: skip
 
     # -- what code asks of a tensor --------------------------------------------------------------------------------

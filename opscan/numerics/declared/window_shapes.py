@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscan.numerics.declared.shapes import Shape, sizes, spread_axes, windows
-from opscan.numerics.declared.values import Refused
+from opscan.numerics.declared.values import NotDeclared, Refused
 
 __all__ = [
     "adapted", "adapted_back", "columns", "convolved", "convolved_in_time", "filled_sizes", "fractional",
@@ -130,6 +130,8 @@ def fractional(value: Any, rank: int, kernel: Any, target: Any, samples: Any) ->
     shape, taps, wanted = _held(value, rank), spread_axes(kernel, rank), spread_axes(target, rank)
     axes = zip(shape[-rank:], taps, wanted, strict=True)
     spare = 1 if rank == 3 else 0
+    if 0 in wanted:
+        raise NotDeclared("no window at all, which not every kernel refuses")
     fits = all(count > 0 and k > 0 and count + k - 1 + spare <= size for size, k, count in axes)
     batch = shape[0] if len(shape) == rank + 2 else 1
     given = sizes(samples)

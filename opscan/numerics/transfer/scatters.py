@@ -150,16 +150,19 @@ def _segment_backward(call: Call) -> tuple[Bits, ...]:
 
 
 def _embedding_bag(call: Call) -> tuple[Bits, ...]:
-    """`mode`: 0 sum, 1 mean, 2 max. Offsets are values, so a bag may hold all the indices."""
-    indices = call.tensor("indices")
+    """`mode`: 0 sum, 1 mean, 2 max. Offsets are values, so a bag may hold all the indices, unless they are a ramp."""
+    indices, offsets = call.tensor("indices"), call.tensor("offsets")
+    last = indices.numel - (offsets.numel - 1) * offsets.step
+    count = max(offsets.step, last) if offsets.step else indices.numel
+    held = () if offsets.step else ("values",)
     mode = call.argument("mode", 0)
     weighted = isinstance(call.argument("per_sample_weights"), Operand)
     if mode == 2:
         bits = call.joined()
     elif mode == 1:
-        bits = mean_of(call.joined(), indices.numel, call.output.dtype, "values")
+        bits = mean_of(call.joined(), count, call.output.dtype, *held)
     else:
-        bits = accumulate(call.joined(), indices.numel, "reduction", "shapes", "values", fused=weighted)
+        bits = accumulate(call.joined(), count, "reduction", "shapes", *held, fused=weighted)
     rest = join((indices.bits, CONST))
     return (bits, *(rest for _ in call.outputs[1:]))
 
