@@ -109,6 +109,8 @@ PAIRED = frozenset({
 })  # fmt: skip
 
 
+PICKING = frozenset({"nll_loss_forward", "nll_loss2d_forward"})
+"""Calls of which the first result alone comes from the tensor that is split."""
 TWO_PRODUCTS = frozenset({"linalg_cross", "upsample_linear1d"})
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 """Dtypes of which float64 holds every product."""
@@ -148,7 +150,7 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         if packet == "scatter_reduce" and arguments["reduce"] == "sum" and arguments["include_self"]:
             return self._affine("self", "src", arguments)
         if linear and _rounds(arguments.get(linear)):
-            return lambda call: self._of_parts(call, linear, arguments[linear], first=packet.startswith("nll_loss"))
+            return lambda call: self._of_parts(call, linear, arguments[linear], first=packet in PICKING)
         if packet in AFFINE and arguments.get("accumulate", True):
             return self._affine(*AFFINE[packet], arguments)
         if packet in SYMMETRIC and _rounds(arguments.get("self")) and arguments["self"].dim():
