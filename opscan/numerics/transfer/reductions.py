@@ -32,8 +32,6 @@ def _sum(call: Call) -> tuple[Bits, ...]:
         count = min(call.tensor("self").shape, default=0)
     if _counts_exactly(call, count):
         return call.each_output(inherited)
-    if call.output.complex and not call.tensor("self").complex:
-        return call.each_output(round_many(inherited))
     return call.each_output(accumulate(inherited, count, _cause(call), "shapes"))
 
 

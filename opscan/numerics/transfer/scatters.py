@@ -161,6 +161,8 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
         bits = call.joined()
     elif mode == 1:
         bits = mean_of(call.joined(), count, call.output.dtype, *held)
+        if call.argument("include_last_offset") and held:
+            bits = at_least(bits, Level.ARITHMETIC)  # how many indices are averaged is a value
     else:
         bits = accumulate(call.joined(), count, "reduction", "shapes", *held, fused=weighted)
     rest = join((indices.bits, CONST))
