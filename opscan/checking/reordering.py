@@ -148,7 +148,8 @@ class Reordered(TorchDispatchMode):  # type: ignore[misc]
         if packet == "scatter_reduce" and arguments["reduce"] == "sum" and arguments["include_self"]:
             return self._affine("self", "src", arguments)
         if linear and _rounds(arguments.get(linear)):
-            return lambda call: self._of_parts(call, linear, arguments[linear], first=packet.startswith("nll_loss"))
+            weighed = packet in ("nll_loss_forward", "nll_loss2d_forward")
+            return lambda call: self._of_parts(call, linear, arguments[linear], first=weighed)
         if packet in AFFINE and arguments.get("accumulate", True):
             return self._affine(*AFFINE[packet], arguments)
         if packet in SYMMETRIC and _rounds(arguments.get("self")) and arguments["self"].dim():
