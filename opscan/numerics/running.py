@@ -172,8 +172,8 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
         result = operator.call(*args, **kwargs)
+    pieces = not _CUTTING.isdisjoint(operator.name.split(".")) and any(_is_whole(tensor) for _, tensor in leaves[1:])
     unseen = _unseen(tracer, leaves) if real and type(operator) is Operator else ""
-    pieces = bool(unseen) and operator.name.rpartition(".")[2] in _CUTTING
     if unseen and not pieces:
         raise NotFollowed(f"{operator.name} reads the values of `{unseen}` behind the calls that are watched")
     outputs = _outputs(operator, result, args, kwargs, mutated, binding)
