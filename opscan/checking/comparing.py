@@ -23,7 +23,7 @@ _ADDS = re.compile(r"\.(sum|mean|prod|bmm|mm|mv|dot|_?(log_)?softmax|_softmax|lo
 """Calls of which each adds up or multiplies along an axis."""
 _COMPARED = ("numeric_class", "extent", "correctly_rounded", "cause", "depends_on", "dtype", "shape")
 
-_CHOOSING = frozenset({"nonzero", "masked_select", "_unique2", "unique_dim"})
+_CHOOSING = frozenset({"nonzero", "masked_select", "_unique", "_unique2", "unique_dim"})
 _FORM = ("dtype", "shape")
 """What there is to compare of a tensor without elements."""
 
