@@ -9,16 +9,21 @@ from pathlib import Path
 from opscan.data import data_path
 from opscan.numerics.packets import rule_name
 
+_KEY = re.compile(r"^[\w-]+:", re.MULTILINE)
 _ENTRY = re.compile(r"^([\w-]+):\n  because: (.*)\n  packets: \[([^\]]*)\]", re.MULTILINE)
 """A kind as the files write it; a tenth of the time that YAML takes, which every run of the hook would wait for."""
 
 
 @lru_cache(maxsize=1)
 def _entries() -> list[tuple[Path, str, str, list[str]]]:
-    """File, kind, why it has its class, packets."""
+    """File, kind, why it has its class, packets. Raises ValueError where a file holds something else."""
     found = []
     for path in sorted(data_path("catalog", "aten").glob("*.yaml")):
-        for kind, because, packets in _ENTRY.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        entries = _ENTRY.findall(text)
+        if len(entries) != len(_KEY.findall(text)):
+            raise ValueError(f"{path}: a kind is its name, a line `because:` and a list `packets: [...]` below it")
+        for kind, because, packets in entries:
             found.append((path, kind, because, [name for packet in packets.split(",") if (name := packet.strip())]))
     return found
 

@@ -75,11 +75,19 @@ def test_the_right_kinds_are_not_refuted(pool, truths):
     assert not [what.name for packet in ADDING[:8] for what in pool[packet][:2] if refuted(what, truths)]
 
 
-def test_a_packet_has_one_kind(tmp_path, monkeypatch):
-    (tmp_path / "a.yaml").write_text("select: {because: x, packets: [sum]}\n", encoding="utf-8")
-    (tmp_path / "b.yaml").write_text("exact: {because: x, packets: [sum]}\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ("exact:\n  because: x\n  packets: [sum]\n", "sum is exact here and select elsewhere"),
+        ("exact: {because: x, packets: [neg]}\n", "b.yaml: a kind is its name"),
+    ],
+)
+def test_a_packet_has_one_kind(second, told, tmp_path, monkeypatch):
+    (tmp_path / "a.yaml").write_text("select:\n  because: x\n  packets: [sum]\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(second, encoding="utf-8")
     monkeypatch.setattr(kinds, "data_path", lambda *_: tmp_path)
-    with pytest.raises(ValueError, match="sum is exact here and select elsewhere"):
+    monkeypatch.setattr(kinds, "_entries", kinds._entries.__wrapped__)
+    with pytest.raises(ValueError, match=told):
         kinds.load_kinds.__wrapped__()
 
 
