@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
+from zlib import crc32
 
 from opscan.dataclass import dataclass, replace
 from opscan.model import Stage, Step
@@ -132,6 +133,11 @@ def _few(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
         return stages
     kept = sorted(range(len(stages)), key=lambda place: -stages[place].extent)[:MAX_STAGES]
     return tuple(stages[place] for place in sorted(kept))
+
+
+def place_key(told: object) -> int:
+    """The number of a place that `told` tells from others: the same in each run, unlike a hash of text."""
+    return crc32(repr(told).encode())
 
 
 def few(sources: Iterable[tuple[int, int]]) -> Sources:

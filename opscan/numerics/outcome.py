@@ -8,7 +8,7 @@ from typing import Any
 from opscan.dataclass import replace
 from opscan.model import NumericClass, Step, TensorClass
 from opscan.numerics.binding import TensorArgument
-from opscan.numerics.bits import Bits, Level, extend, few, places
+from opscan.numerics.bits import Bits, Level, extend, few, place_key, places
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.dtypes import ATK_DTYPES
 
@@ -71,11 +71,11 @@ def sourced(call: Call, kind: str | None, bits: Bits, told: Sequence[Any]) -> Bi
     whole = call.packet in _PUT_BACK and call.output.numel == next(call.operands()).numel
     if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES or whole:
         return replace(bits, sources=call.joined().sources)
-    geometry = call.packet, repr(told), call.output.shape
+    geometry = place_key((call.packet, told, call.output.shape))
     return replace(
         bits,
         sources=few(
-            (tensor, hash((geometry, name, place)))
+            (tensor, place_key((geometry, name, place)))
             for name, value in call.arguments.items()
             for operand in (value if isinstance(value, list) else [value])
             if isinstance(operand, Operand) and operand.bits.level != Level.CONST

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opscan.numerics.bits import CONST, Bits, Level, few, join, unknown
+from opscan.numerics.bits import CONST, Bits, Level, few, join, place_key, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.facts import NOTHING, Facts, deduce
 from opscan.numerics.kinds import kind_of
@@ -42,6 +42,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         self._bits: dict[int, Bits] = {}
         self._facts: dict[int, Facts] = {}
         self._parts: dict[int, WrittenParts] = {}
+        self._numbers: dict[int, int] = {}
         self._leaked: Bits | None = None
         self._steered = False
         self._alive: list[Any] = []
@@ -58,7 +59,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """What is read now only decides whether the golden raises, after which nothing is compared."""
 
     def seed(self, tensor: Any, bits: Bits, facts: Facts = NOTHING) -> None:
-        self._set(tensor, replace(bits, sources=frozenset({(_storage(tensor), 0)})))
+        self._set(tensor, replace(bits, sources=frozenset({(self._number(tensor), 0)})))
         self._facts[_storage(tensor)] = facts
 
     def bits_of(self, tensor: Any) -> Bits:
@@ -77,7 +78,19 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             facts = NOTHING if own is None else own
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
-        return replace(bits, sources=few((source, hash((key, place, at))) for source, at in bits.sources)), facts
+        number = self._number(tensor)
+        return replace(bits, sources=few((source, place_key((number, place, at))) for source, at in bits.sources)), facts
+
+    def _number(self, tensor: Any) -> int:
+        """Which storage of this trace holds `tensor`: an address would be another in each run."""
+        return self._numbers.setdefault(_storage(tensor), len(self._numbers))
+
+    def _told(self, value: Any) -> Any:
+        """What of an argument says which elements go where; of an index that it is this one."""
+        if isinstance(value, torch.Tensor):
+            exact = not (value.is_floating_point() or value.is_complex())
+            return (tuple(value.shape), (self._number(value), value.storage_offset()) if exact else None)
+        return [self._told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -181,10 +194,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits in zip(outputs, results, strict=False):
             if isinstance(output, torch.Tensor):
-                told = [_told(value) for value in arguments.values()]
+                told = [self._told(value) for value in arguments.values()]
                 placed = sourced(call, kind, bits, told)
                 if kind == "random":  # its elements come from nowhere else, as those of an input
-                    placed = replace(placed, sources=frozenset({(_storage(output), 0)}))
+                    placed = replace(placed, sources=frozenset({(self._number(output), 0)}))
                 self._store(output, with_step(call, kind, placed), facts, written)
         spill = join(results)
         for tensor in written:
@@ -327,14 +340,6 @@ def _repeats(tensor: Any, known: int) -> int:
             return 0
         offsets = [offset + place * stride for offset in offsets for place in range(size)]
     return max(Counter(offsets).values(), default=0)
-
-
-def _told(value: Any) -> Any:
-    """What of an argument says which elements go where; of an index that it is this one."""
-    if isinstance(value, torch.Tensor):
-        exact = not (value.is_floating_point() or value.is_complex())
-        return (tuple(value.shape), (_storage(value), value.storage_offset()) if exact else None)
-    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _packet(func: Any) -> str:

@@ -13,7 +13,7 @@ from opscan.dataclass import dataclass
 from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
-from opscan.numerics.declared.engine import any_dtype, gradients, leaf
+from opscan.numerics.declared.engine import any_dtype, begin, gradients, leaf
 from opscan.numerics.declared.entries import Expression, MalformedEntry, Place
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
@@ -129,6 +129,7 @@ def _answer(subject: Subject, ways: Iterable[Binding]) -> Classification | None:
 
 def evaluate(known: DeclaredOperator, binding: Binding) -> tuple[TensorClass, ...]:
     """The class of every compared tensor of one call. Raises NotDeclared, Refused."""
+    begin()
     leaves: list[tuple[TensorArgument, Tensor]] = []
 
     def make(argument: TensorArgument) -> Tensor:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opscan.dataclass import dataclass, replace
-from opscan.numerics.bits import PLAIN, Bits, Level, few, unknown
+from opscan.numerics.bits import PLAIN, Bits, Level, few, place_key, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import category, flat, floating, promoted
@@ -55,6 +55,11 @@ class _State:
     backward = False
     any_dtype = False
     numbers = 0
+
+
+def begin() -> None:
+    """Number the tensors of the next run from the start, so that its answer is that of any process."""
+    _State.numbers = 0
 
 
 @contextmanager
@@ -218,8 +223,8 @@ def _elsewhere(made: Call, bits: Bits, view: Tensor, part: int) -> Bits:
     if bits.level == Level.CONST or not bits.sources:
         return bits
     attributes = [str(value) for value in made.arguments.values() if not isinstance(value, Operand)]
-    moved = (made.packet, part, *attributes, view.shape)
-    return replace(bits, sources=few((tensor, hash((place, moved))) for tensor, place in bits.sources))
+    moved = place_key((made.packet, part, *attributes, view.shape))
+    return replace(bits, sources=few((tensor, place_key((place, moved))) for tensor, place in bits.sources))
 
 
 def _seen_through(source: Tensor, view: Tensor) -> Facts:
