@@ -79,7 +79,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
         number = self._number(tensor)
-        return replace(bits, sources=few((source, place_key((number, place, at))) for source, at in bits.sources)), facts
+        elsewhere = few((source, place_key((number, place, at))) for source, at in bits.sources)
+        return replace(bits, sources=elsewhere), facts
 
     def _number(self, tensor: Any) -> int:
         """Which storage of this trace holds `tensor`: an address would be another in each run."""
