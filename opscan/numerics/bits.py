@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from binascii import crc32
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
-from zlib import crc32
 
 from opscan.dataclass import dataclass, replace
 from opscan.model import Stage, Step
