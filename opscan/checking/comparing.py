@@ -119,7 +119,7 @@ def differences(declared: Classification, traced: Classification) -> Iterator[Re
     right = {plain_name(tensor.name): tensor for tensor in traced.tensors}
     if list(left) != list(right):
         yield Remark("differing", "", f"tensors {', '.join(left)}; traced {', '.join(right)}")
-    for name in left.keys() & right.keys():
+    for name in (name for name in left if name in right):
         if NumericClass.UNKNOWN in (left[name].numeric_class, right[name].numeric_class):
             continue
         told = [

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opscan.checking.calls import DATA, FreshCall, Inexpressible, case_of, function_of, labels, subject_of
-from opscan.checking.comparing import Remark, contradiction, differences, is_explained, looseness, pairs
+from opscan.checking.comparing import Remark, contradiction, differences, is_explained, looseness, pairs, plain_name
 from opscan.checking.described import entries, function_of_entry
 from opscan.checking.naming import parameters_of
 from opscan.checking.runs import Run, Subject, run
@@ -22,6 +22,7 @@ from opscan.checking.truths import Truth, observe
 from opscan.model import Case, Classification
 from opscan.numerics.classify import classify
 from opscan.numerics.declared.answering import declare
+from opscan.numerics.dtypes import ATK_DTYPES
 
 _OTHER_DATA = ("mixed", "positive", "mixed")
 """What roundings are looked for in besides."""
@@ -87,13 +88,13 @@ def examine(call: FreshCall, seed: int, *, oracles: bool, seconds: float) -> Exa
 def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Examined:
     ran = first_run(call, seed)
     declared, traced = declare(case), classify(case)
+    answers = [(who, known) for who, known in (("declared", declared), ("traced", traced)) if known and known.tensors]
     found = Examined("accepted", declared=bool(declared and declared.tensors), traced=bool(traced.tensors))
     if isinstance(ran, str):
         found.outcome, found.reason = _refusal(ran), ran
         if found.outcome == "refused":
-            for who, known in (("declared", declared), ("traced", traced)):
-                if known is not None and known.tensors:
-                    found.remarks.append(Remark("refused-but-answered", "", f"{who}, though torch says: {ran}"))
+            for who, _ in answers:
+                found.remarks.append(Remark("refused-but-answered", "", f"{who}, though torch says: {ran}"))
         return found
     what, first = ran
     if declared is not None and declared.tensors and traced.tensors:
@@ -101,15 +102,13 @@ def _examined(call: FreshCall, case: Case, seed: int, *, oracles: bool) -> Exami
     if declared is not None and not declared.tensors and traced.tensors:
         found.remarks.append(Remark("differing", "", f"declared: {declared.reason}; a trace answers"))
     names = dict(gradient_names(call, first))
-    for who, known in (("declared", declared), ("traced", traced)):
-        if known is not None and known.tensors:
-            found.remarks += _of_other_form(who, known, first, names)
+    for who, known in answers:
+        found.remarks += _of_other_form(who, known, first, names)
     if oracles:
         truths = look(call, what, first, seed)
         found.looked = True
-        for who, known in (("declared", declared), ("traced", traced)):
-            if known is not None and known.tensors:
-                found.remarks += _held(who, call.name, known, truths, names)
+        for who, known in answers:
+            found.remarks += _held(who, call.name, known, truths, names)
     return found
 
 
@@ -160,13 +159,11 @@ def gradient_names(call: FreshCall, first: Run) -> Iterator[tuple[str, str]]:
 
 def _of_other_form(who: str, known: Classification, first: Run, names: dict[str, str]) -> Iterator[Remark]:
     """Tensors that the run has and the answer has not, or the other way round, and other shapes and dtypes."""
-    from opscan.numerics.dtypes import ATK_DTYPES
-
     tensors = {names.get(name, name): tensor for name, tensor in first.tensors.items()}
-    told = {tensor.name.partition("(")[0]: tensor for tensor in known.tensors}
+    told = {plain_name(tensor.name): tensor for tensor in known.tensors}
     if set(tensors) != set(told):
         yield Remark("unequal-tensors", "", f"{who} has {', '.join(told)}; the run has {', '.join(tensors)}")
-    for name in tensors.keys() & told.keys():
+    for name in (name for name in told if name in tensors):
         dtype = str(tensors[name].dtype).removeprefix("torch.")
         dtype = ATK_DTYPES.get(dtype, dtype)
         shape = tuple(tensors[name].shape)

@@ -13,7 +13,7 @@ from opscan.numerics.declared.answering import Plan, declare, plan_of
 from opscan.numerics.messages import NEEDS_TORCH, Answer, Limits, Question, missing_torch
 from opscan.numerics.store import Store
 
-_TOLD = 4096
+_TOLD = 1 << 16
 """Cases; all of a catalog's specs together are asked about twice, once to trace what must be, once to judge."""
 
 
@@ -26,8 +26,8 @@ class Classifier:
 
     def __init__(self, store: Store | None = None, limits: Limits | None = None) -> None:
         self._known: dict[str, Classification] = {}
-        self._told: dict[int, tuple[Case, Classification | None]] = {}
-        """Declared answers by the case object, which is held so that it stays the only one of its number."""
+        self._told: dict[str, Classification | None] = {}
+        """Declared answers."""
         self._helpers: dict[Path, list[str]] = {}
         self._store = store
         self._limits = limits
@@ -60,12 +60,13 @@ class Classifier:
             return Classification((), "none", question.golden)
         if self._only_traces or question.golden is not None:
             return None
-        told = self._told.get(id(question.case))
-        if told is None:
-            told = question.case, declare(question.case)
-            if len(self._told) < _TOLD:
-                self._told[id(question.case)] = told
-        return told[1]
+        key = fingerprint(question.case)
+        if key in self._told:
+            return self._told[key]
+        told = declare(question.case)
+        if len(self._told) < _TOLD:
+            self._told[key] = told
+        return told
 
     def _classify(self, questions: Sequence[Question]) -> list[Classification]:
         keys = [_key(question, self._helpers) for question in questions]

@@ -9,15 +9,12 @@ once; `rounds`: other roundings; `order`: the order of accumulation shows; `unse
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import json
 import re
-import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +26,11 @@ from numerics_held_out import held_out
 from numerics_samples import of_database
 
 from opscan.checking.comparing import is_explained
+from opscan.checking.examining import OutOfTime, limit
 from opscan.checking.truths import observe
 
 ROWS = ("select", "select+values", "once", "arithmetic", "accumulated", "random", "unknown")
 COLUMNS = ("exact", "once", "rounds", "order", "random", "unseen")
-
-
-class OutOfTime(Exception):
-    pass
-
-
-@contextlib.contextmanager
-def limit(seconds: float) -> Iterator[None]:
-    def ring(*_: object) -> None:
-        raise OutOfTime
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def main() -> int:

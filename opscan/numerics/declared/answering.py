@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
-from opscan.dataclass import dataclass
+from opscan.dataclass import dataclass, replace
 from opscan.model import Case, CaseInput, Classification, TensorClass
 from opscan.numerics import binding as bindings
 from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opscan.dataclass import dataclass, replace
@@ -63,22 +63,17 @@ def begin() -> None:
 
 
 @contextmanager
-def _backward_phase() -> Iterator[None]:
-    _State.backward = True
+def _while(state: str) -> Iterator[None]:
+    setattr(_State, state, True)
     try:
         yield
     finally:
-        _State.backward = False
+        setattr(_State, state, False)
 
 
-@contextmanager
-def any_dtype() -> Iterator[None]:
+def any_dtype() -> AbstractContextManager[None]:
     """What a device computes may have dtypes that PyTorch's kernels on a CPU have not."""
-    _State.any_dtype = True
-    try:
-        yield
-    finally:
-        _State.any_dtype = False
+    return _while("any_dtype")
 
 
 def call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -274,7 +269,7 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     """The gradient of each leaf, None where nothing of `roots` depends on it. Raises NotDeclared, Refused."""
     held: dict[int, Tensor] = {}
     kept: list[Any] = []
-    with _backward_phase():
+    with _while("backward"):
         for root in roots:
             upstream = Tensor(root.shape, root.dtype, _own_bits(), Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)

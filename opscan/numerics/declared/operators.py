@@ -116,8 +116,8 @@ def _run(key: str, /, *args: Any, **kwargs: Any) -> Any:
         raise NotDeclared("some of these functions take an `out`, some do not")
     if not isinstance(out, Tensor) or not isinstance(result, Tensor) or result.requires_grad or out.requires_grad:
         raise NotDeclared("`out=` of several tensors, or one that wants a gradient")
-    if result.bits.uninitialised and result.shape == out.shape:
-        return out  # nothing is written
+    if key == "empty" and result.shape == out.shape:
+        return out  # nothing is written; its kin copy what they have found into it
     return _cast(result, out)
 
 
