@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.kernels import in_one_chain, in_pairs
+
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
@@ -30,18 +32,6 @@ def drawn(rng: np.random.Generator, shape: tuple[int, int], span: tuple[float, f
     return rounded(rng.uniform(*span, shape), dtype).astype(np.float32)
 
 
-def in_one_chain(addends: F32) -> F32:
-    return np.add.reduce(addends, axis=0, dtype=np.float32)
-
-
-def in_pairs(addends: F32) -> F32:
-    while addends.shape[0] > 1:
-        half = addends.shape[0] // 2
-        paired = addends[0 : 2 * half : 2] + addends[1 : 2 * half : 2]
-        addends = np.concatenate([paired, addends[2 * half :]]) if addends.shape[0] % 2 else paired
-    return addends[0]
-
-
 def in_lanes(addends: F32, lanes: int) -> F32:
     extent, outputs = addends.shape
     steps = extent // lanes
@@ -52,27 +42,6 @@ def in_lanes(addends: F32, lanes: int) -> F32:
 def in_tiles(addends: F32, tile: int) -> F32:
     starts = range(0, addends.shape[0], tile)
     return in_one_chain(np.stack([in_one_chain(addends[i : i + tile]) for i in starts]))
-
-
-def cascaded(addends: F32, width: int = 0) -> F32:
-    """PyTorch's sum on a CPU: along contiguous addends four vectors of a `width` side by side, else (0) none.
-
-    Four levels, of which each adds up a chain of the one below before it passes it on.
-    """
-    extent, outputs = addends.shape
-    rows = 4 * width or 1
-    steps = extent // rows
-    length = 1 << max(4, max(steps - 1, 0).bit_length() // 4)
-    levels = np.zeros((4, rows, outputs), np.float32)
-    for step, row in enumerate(addends[: steps * rows].reshape(steps, rows, outputs), 1):
-        levels[0] += row
-        for level in range(3):
-            if step % length ** (level + 1):
-                break
-            levels[level + 1] += levels[level]
-            levels[level] = 0
-    vectors = in_one_chain(in_one_chain(levels).reshape(4 if width else 1, -1, outputs))
-    return in_one_chain(np.concatenate([vectors, addends[steps * rows :]]))
 
 
 def kernels(addends: F32, rng: np.random.Generator) -> dict[str, F32]:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_sums import F32, F64, cascaded, drawn, in_lanes, in_one_chain, in_pairs, in_tiles, rounded
+from emulated_sums import F32, F64, drawn, in_lanes, in_tiles, rounded
 
+from benchmarks.kernels import framework, in_one_chain, in_pairs
 from opscan.judging.error_model import Addends, drift
 from opscan.judging.floating import FORMATS
 from opscan.judging.loads import load_of
@@ -120,7 +121,7 @@ def test_every_order_of_a_contraction_is_covered(order: str, extent: int) -> Non
 def test_a_cascade_of_any_vectors_is_covered(width: int, extent: int) -> None:
     rng = np.random.default_rng(extent)
     x = rng.uniform(-1, 1, (extent, OUTPUTS)).astype(np.float32)
-    error = deviation(cascaded(x, width), x.sum(0, dtype=np.float64))
+    error = deviation(framework(x, width), x.sum(0, dtype=np.float64))
     assert (0.4 if width else 0.7) < error / predicted("framework", "fp32", extent) < SLACK
 
 
