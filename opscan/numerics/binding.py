@@ -17,6 +17,8 @@ from opscan.numerics.dtypes import TORCH_DTYPES
 
 NOT_A_PARAMETER = "non_param"
 """The dtype of an attribute that tells the executor something and is no parameter of the operator."""
+KNOWN_INDICES = {"unique": True, "duplicate": False}
+"""What may be said of an index tensor instead of a range of values: whether its elements differ."""
 _TENSOR_KINDS = frozenset({"tensor", "tensors", "tensor_tuple"})
 _DIFFERENTIABLE = ("float", "bfloat", "complex")
 
@@ -53,33 +55,40 @@ class Binding:
 
     def tensors(self) -> Iterator[TensorArgument]:
         for value in (*self.args, *self.kwargs.values()):
-            yield from _tensors_in(value)
+            yield from members(value, TensorArgument)
 
-    def fill(self, make: Callable[[TensorArgument], Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments with `make(tensor)` in place of every described tensor."""
-        return [_filled(value, make) for value in self.args], {
-            name: _filled(value, make) for name, value in self.kwargs.items()
-        }
+    def fill(
+        self, make: Callable[[TensorArgument], Any], dtype: Callable[[str], Any] | None = None
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with `make(tensor)` in place of every described tensor, and `dtype(name)` (torch's own)."""
+        dtype = dtype or _of_torch
+        args = [_filled(value, make, dtype) for value in self.args]
+        return args, {name: _filled(value, make, dtype) for name, value in self.kwargs.items()}
 
 
-def _tensors_in(value: Any) -> Iterator[TensorArgument]:
-    if isinstance(value, TensorArgument):
+def members(value: Any, kind: type) -> Iterator[Any]:
+    """What is of this kind in a value and the lists in it."""
+    if isinstance(value, kind):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors_in(item)
+            yield from members(item, kind)
 
 
-def _filled(value: Any, make: Callable[[TensorArgument], Any]) -> Any:
+def _filled(value: Any, make: Callable[[TensorArgument], Any], dtype: Callable[[str], Any]) -> Any:
     if isinstance(value, TensorArgument):
         return make(value)
     if isinstance(value, Dtype):
-        import torch
-
-        return getattr(torch, value.name)
+        return dtype(value.name)
     if isinstance(value, (list, tuple)):
-        return type(value)(_filled(item, make) for item in value)
+        return type(value)(_filled(item, make, dtype) for item in value)
     return value
+
+
+def _of_torch(name: str) -> Any:
+    import torch
+
+    return getattr(torch, name)
 
 
 def bind(case: Case, parameters: tuple[str, ...], *, executor: bool = False) -> Binding:
@@ -164,7 +173,8 @@ def placed_marker(binding: Binding, names: Sequence[str | None], parameters: Seq
         return None
     for place, (value, name) in enumerate(zip(binding.args, names, strict=False)):
         meant = name is not None and place < len(parameters) and _RENAMES.get(name, name) == parameters[place]
-        marker = next((tensor for tensor in _tensors_in(value) if not tensor.dtype.startswith(_DIFFERENTIABLE)), None)
+        tensors: Iterator[TensorArgument] = members(value, TensorArgument)
+        marker = next((tensor for tensor in tensors if not tensor.dtype.startswith(_DIFFERENTIABLE)), None)
         if marker is not None and not meant:
             return marker
     return None

@@ -72,10 +72,6 @@ class Bits:
         """Addends of the largest single sum; two of an exact pair."""
         return max(self.addends, max((stage.extent for stage in self.ended), default=1))
 
-    @property
-    def causes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(stage.cause for stage in self.stages))
-
 
 PLAIN = Bits()
 CONST = Bits(Level.CONST)

@@ -65,7 +65,6 @@ class Call:
 
     op: str
     packet: str
-    overload: str
     arguments: Mapping[str, Any]
     outputs: tuple[Operand | None, ...]
     backward: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.numerics.bits import Level
+from opscan.numerics.bits import Bits, Level
 from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
 from opscan.numerics.kinds import kind_of
 
@@ -78,6 +78,14 @@ class Facts:
 
 
 NOTHING = Facts()
+
+
+def operand(shape: tuple[int, ...], dtype: str, bits: Bits, facts: Facts) -> Operand:
+    """A tensor as the rules of `transfer` see it."""
+    return Operand(
+        shape, dtype, bits, facts.zero, facts.unit, facts.region, facts.distinct, facts.spread, facts.pool,
+        facts.repeats, facts.held, facts.drawn, facts.step,
+    )  # fmt: skip
 
 
 def deduce(call: Call) -> Facts:
@@ -270,6 +278,3 @@ def together(first: Operand, second: Operand) -> Region | None:
         )
     ]
     return (axis, tuple(spans)) if len(spans) <= _MOST_SPANS else None
-
-
-_MOST_SPANS = 1024

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opscan.data import data_path
 from opscan.dataclass import dataclass
 from opscan.model import Case
-from opscan.numerics.declared.entries import MalformedEntry, Place
+from opscan.numerics.declared.entries import MalformedEntry, Place, parse_text
 from opscan.numerics.declared.entries import find as steps_of
 from opscan.numerics.signatures import Parameter, plain, read_signature
 
@@ -100,11 +100,6 @@ def basis_of(case: Case) -> str:
 def is_npu_name(name: str) -> bool:
     """Whether a name can only mean an operator of the NPU, whatever else of torch it is spelt like."""
     return name.startswith(("torch_npu.", "torch.ops.npu.", "npu_", "aclnn"))
-
-
-def is_differentiated(name: str) -> bool:
-    """Whether a described operator is called from PyTorch, where gradients can be asked for."""
-    return name.startswith(("torch", "npu_"))
 
 
 def find(name: str) -> Place | None:
@@ -206,16 +201,7 @@ def _by_stem() -> Mapping[str, Place]:
 
 
 def _parse(place: Place) -> Any:
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = place.path.read_text(encoding="utf-8")[place.start : place.end]
-    try:
-        return yaml.load(text, Loader=loader)[place.key]
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line = place.line + (mark.line if mark else 0)
-        raise MalformedEntry(f"{place.path}:{line}: {getattr(problem, 'problem', problem)}") from problem
+    return parse_text(place, place.path.read_text(encoding="utf-8")[place.start : place.end])
 
 
 def _entry(place: Place, content: Mapping[str, Any]) -> Entry:

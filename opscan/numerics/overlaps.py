@@ -1,4 +1,4 @@
-"""How often windows, borders and copies cover one element, and the shapes that products, borders and scales make."""
+"""How often windows, borders and copies cover one element."""
 
 from __future__ import annotations
 
@@ -140,37 +140,3 @@ def copies(given: int, size: int, scale: float | None) -> int:
     usual = int(scale) if float(scale).is_integer() else math.floor(scale * (1 + given * 1e-6)) + 1
     usual = usual if scale > 1 else 1
     return max(1, min(given, max(usual, given - math.floor((size - 1) * scale))))
-
-
-def matmul_shape(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...] | None:
-    """The shape of a matrix product; None where the factors do not meet."""
-    if not left or not right or left[-1] != right[-2 if len(right) > 1 else 0]:
-        return None
-    first, second = tuple(left[:-2])[::-1], tuple(right[:-2])[::-1]
-    batch = []
-    for one, other in itertools.zip_longest(first, second, fillvalue=1):
-        if one != other and 1 not in (one, other):
-            return None
-        batch.append(other if one == 1 else one)
-    rows = (left[-2],) if len(left) > 1 else ()
-    columns = (right[-1],) if len(right) > 1 else ()
-    return (*batch[::-1], *rows, *columns)
-
-
-def padded_shape(sizes: Sequence[int], padding: Sequence[int]) -> tuple[int, ...] | None:
-    """The shape with a border; `padding` holds before and after, from the last axis on."""
-    if len(padding) % 2 or len(padding) > 2 * len(sizes):
-        return None
-    grown = list(sizes)
-    for axis in range(len(padding) // 2):
-        grown[-1 - axis] += padding[2 * axis] + padding[2 * axis + 1]
-    return tuple(grown)
-
-
-def scaled_shape(sizes: Sequence[int], factors: Sequence[float]) -> tuple[int, ...] | None:
-    """The shape with all axes but the first two multiplied, by one factor or one each."""
-    space = sizes[2:]
-    if not space or len(factors) not in (1, len(space)) or not all(math.isfinite(factor) for factor in factors):
-        return None
-    each = list(factors) * len(space) if len(factors) == 1 else factors
-    return (*sizes[:2], *(math.floor(float(size * factor)) for size, factor in zip(space, each, strict=True)))

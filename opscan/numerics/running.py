@@ -10,7 +10,6 @@ import contextlib
 import logging
 import math
 import warnings
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +17,7 @@ import torch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from opscan.numerics.binding import Binding, TensorArgument
+from opscan.numerics.binding import KNOWN_INDICES, Binding, TensorArgument, members
 from opscan.numerics.bits import Bits, accumulate, at_least
 from opscan.numerics.facts import Facts
 from opscan.numerics.operators import NotFollowed, Operator
@@ -51,9 +50,6 @@ _CUTTING = frozenset({"tensor_split"})
 """Operators that cut where a tensor says, which they read behind all calls."""
 _UNFAITHFUL = frozenset({"multilabel_margin_loss_forward"})
 """Packets whose fake kernels make another shape than the real ones."""
-
-_KNOWN_INDICES = {"unique": True, "duplicate": False}
-"""What may be said of an index tensor instead of a range of values."""
 
 
 class NeedsData(Exception):
@@ -167,7 +163,7 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
     tracer = Tracer()
     tracer.unfaithful = frozenset() if real else _UNFAITHFUL
     for argument, tensor in leaves:
-        tracer.seed(tensor, Bits(), Facts(distinct=_KNOWN_INDICES.get(argument.values)))
+        tracer.seed(tensor, Bits(), Facts(distinct=KNOWN_INDICES.get(argument.values)))
     with tracer:
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
@@ -218,20 +214,12 @@ def _outputs(
         label = described[mutated].label if isinstance(described[mutated], TensorArgument) else f"#{mutated}"
         return [(f"output:0({label})", everything[mutated])]
     if operator.in_place and described:
-        changed = list(zip(_tensors(described[:1], TensorArgument), _tensors(everything[:1]), strict=True))
+        changed = list(zip(members(described[:1], TensorArgument), members(everything[:1], torch.Tensor), strict=True))
         if "resize" not in operator.name and any(t.numel() > math.prod(given.shape) for given, t in changed):
             # fake tensors grow where real ones refuse
             raise Refused("what is written in place has more elements than the tensor")
         return [(f"output:{position}({given.label})", tensor) for position, (given, tensor) in enumerate(changed)]
-    return [(f"output:{position}", tensor) for position, tensor in enumerate(_tensors(result))]
-
-
-def _tensors(value: Any, kind: type = torch.Tensor) -> Iterator[Any]:
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, kind)
+    return [(f"output:{position}", tensor) for position, tensor in enumerate(members(result, torch.Tensor))]
 
 
 def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgument, Any]], real: bool) -> list[Traced]:

@@ -19,8 +19,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.numerics.bits import CONST, Bits, Level, few, join, place_key, unknown
-from opscan.numerics.call import Call, Operand
-from opscan.numerics.facts import NOTHING, Facts, deduce
+from opscan.numerics.call import Call
+from opscan.numerics.facts import NOTHING, Facts, deduce, operand
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
 from opscan.numerics.packets import rule_name
@@ -174,7 +174,6 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         call = Call(
             op=f"{func.namespace}.{_packet(func)}.{func._overloadname}",
             packet=packet,
-            overload=func._overloadname,
             arguments={name: self._operand(value) for name, value in arguments.items()} | dict(before or {}),
             outputs=tuple(self._operand(output) if isinstance(output, torch.Tensor) else None for output in outputs),
             backward=self.phase == "backward",
@@ -252,25 +251,12 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            dtype = str(value.dtype).removeprefix("torch.")
             bits, facts = self._seen(value)
             self._read.add(_storage(value))
-            covers = _covers(value)
-            return Operand(
-                tuple(value.shape),
-                dtype,
-                bits,
-                facts.zero,
-                facts.unit,
-                facts.region if covers else None,
-                facts.distinct,
-                facts.spread,
-                facts.pool if covers else None,
-                _repeats(value, facts.repeats),
-                facts.held,
-                facts.drawn,
-                facts.step if covers else 0,
-            )
+            if not _covers(value):
+                facts = replace(facts, region=None, pool=None, step=0)
+            facts = replace(facts, repeats=_repeats(value, facts.repeats))
+            return operand(tuple(value.shape), str(value.dtype).removeprefix("torch."), bits, facts)
         if isinstance(value, (list, tuple)):
             return [self._operand(item) for item in value]
         return value

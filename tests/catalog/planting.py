@@ -171,8 +171,7 @@ def _of_row(row: Row, known: Classification | None) -> str:
 def forget() -> None:
     """Everything that is kept of entries and rules."""
     for cached in (
-        entries.find, operators.operator, answering._described_operator,
-        transfer_package.rule_of, transfer_package._family_of,
+        entries.find, operators.operator, answering._described_operator, transfer_package.rule_of,
     ):  # fmt: skip
         getattr(cached, "cache_clear", lambda: None)()
 

@@ -1,6 +1,7 @@
 """Plant a wrong kind for one ATen packet after the other: an oracle must refute it."""
 
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,13 @@ def test_every_kind_has_a_rule():
     from opscan.numerics.transfer import rule_of
 
     assert not {kind for kind in kinds.load_kinds().values() if rule_of(kind) is None}
+
+
+def test_every_rule_is_found_in_its_family():
+    from opscan.numerics import transfer
+
+    modules = {path.stem for path in Path(transfer.__path__[0]).glob("*.py")}
+    found = {name: getattr(import_module(f"opscan.numerics.transfer.{name}"), "RULES", {}) for name in modules}
+    assert {name: sorted(rules) for name, rules in found.items() if rules} == {
+        name: sorted(kinds.split()) for name, kinds in transfer._FAMILIES.items()
+    }

@@ -10,20 +10,17 @@ from typing import Any
 
 from opscan.dataclass import dataclass, replace
 from opscan.model import Case, CaseInput, Classification, TensorClass
-from opscan.numerics import binding as bindings
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
-from opscan.numerics.declared.engine import any_dtype, begin, gradients, leaf
+from opscan.numerics.binding import KNOWN_INDICES, Binding, TensorArgument, Unbindable, members, readings
+from opscan.numerics.declared.engine import any_dtype, gradients, leaf
 from opscan.numerics.declared.entries import Expression, MalformedEntry, Place
 from opscan.numerics.declared.operators import DeclaredOperator, operator
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor, begin
 from opscan.numerics.described import bind_described
 from opscan.numerics.facts import Facts
 from opscan.numerics.names import Entry, basis_of, described, is_npu_name, load
 from opscan.numerics.outcome import describe
 
 Sizes = tuple[int, ...]
-_KNOWN_INDICES = {"unique": True, "duplicate": False}
-"""What may be said of an index tensor instead of a range of values."""
 _REMEMBERED = 1 << 16
 
 
@@ -132,20 +129,19 @@ def evaluate(known: DeclaredOperator, binding: Binding) -> tuple[TensorClass, ..
     leaves: list[tuple[TensorArgument, Tensor]] = []
 
     def make(argument: TensorArgument) -> Tensor:
-        facts = Facts(distinct=_KNOWN_INDICES.get(argument.values) if isinstance(argument.values, str) else None)
+        facts = Facts(distinct=KNOWN_INDICES.get(argument.values) if isinstance(argument.values, str) else None)
         tensor = leaf(argument.shape, argument.dtype, requires_grad=argument.requires_grad, facts=facts)
         leaves.append((argument, tensor))
         return tensor
 
-    args = [_filled(value, make) for value in binding.args]
-    kwargs = {name: _filled(value, make) for name, value in binding.kwargs.items()}
+    args, kwargs = binding.fill(make, Dtype)
     try:
         result = known.call(*args, **kwargs)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError, ZeroDivisionError) as problem:
         raise NotDeclared(f"{known.name}: {problem}") from None
-    outputs = list(_tensors(result, Tensor))
+    outputs = list(members(result, Tensor))
     if known.in_place:
-        labels = [given.label for given in _tensors(binding.args[:1], TensorArgument)]
+        labels = [given.label for given in members(binding.args[:1], TensorArgument)]
         names = [f"output:{place}({label})" for place, label in enumerate(labels)]
     else:
         names = [f"output:{place}" for place in range(len(outputs))]
@@ -165,24 +161,6 @@ def _gradients(outputs: Sequence[Tensor], leaves: Sequence[tuple[TensorArgument,
         if gradient is not None:
             name = f"grad:{argument.label}"
             yield describe(name, "gradient", argument, gradient.dtype, gradient.shape, gradient.bits)
-
-
-def _filled(value: Any, make: Any) -> Any:
-    if isinstance(value, TensorArgument):
-        return make(value)
-    if isinstance(value, bindings.Dtype):
-        return Dtype(value.name)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_filled(item, make) for item in value)
-    return value
-
-
-def _tensors(value: Any, kind: type) -> Iterator[Any]:
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, kind)
 
 
 # -- cases that differ in their shapes only ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from opscan.numerics.declared.values import Dtype, Refused, Tensor
 
 _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "complex32", "complex64", "complex128")  # fmt: skip
+HALVES = ("float16", "bfloat16")
 _PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 

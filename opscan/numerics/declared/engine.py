@@ -10,20 +10,18 @@ from opscan.dataclass import dataclass, replace
 from opscan.numerics.bits import PLAIN, Bits, Level, few, place_key, unknown
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
-from opscan.numerics.declared.dtypes import category, flat, floating, promoted
+from opscan.numerics.declared.dtypes import HALVES, category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor
+from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor, number
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
 from opscan.numerics.packets import rule_name
 from opscan.numerics.transfer import transfer
 
-_NEW_MEMORY = frozenset({"clone", "_to_copy", "expand_copy", "view_copy", "unfold_copy"})
-"""Packets of kind `view` whose result has memory of its own."""
-_SAME_PLACES = frozenset({"view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "alias", "detach", "lift_fresh"})
+_SAME_PLACES = frozenset({"view", "unsqueeze", "squeeze", "alias", "detach"})
 """Views that leave the elements in their order."""
-_PARTS = frozenset({"select", "slice", "narrow", "split", "split_with_sizes", "unbind", "expand"})
+_PARTS = frozenset({"select", "slice", "split_with_sizes", "unbind", "expand"})
 """Views of a part, or of all of it."""
 _TAKES: Mapping[str, tuple[int, ...]] = {
     "any": (0, 1, 2, 3), "mask": (0,), "whole": (0, 1), "integers": (1,), "floating": (2,), "complex": (3,),
@@ -34,7 +32,6 @@ _TAKES: Mapping[str, tuple[int, ...]] = {
 Alternatives are separated by commas, dtypes may be among them. Behind `alike ` all tensors must have one dtype; `-wide`
 at the end of a word: no fp16 and no bf16.
 """
-_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,6 @@ class _State:
 
     backward = False
     any_dtype = False
-    numbers = 0
-
-
-def begin() -> None:
-    """Number the tensors of the next run from the start, so that its answer is that of any process."""
-    _State.numbers = 0
 
 
 @contextmanager
@@ -130,7 +121,7 @@ def _taken(words: str, dtype: str) -> bool:
     """Whether one of the words, separated by commas, holds for a dtype."""
     for word in words.split(", "):
         kinds = _TAKES.get(word.removesuffix("-wide"))
-        narrow = word.endswith("-wide") and dtype in _HALF
+        narrow = word.endswith("-wide") and dtype in HALVES
         if dtype == word or (kinds is not None and category(dtype) in kinds and not narrow):
             return True
     return False
@@ -172,11 +163,10 @@ def _judge(
 ) -> None:  # fmt: skip
     """Set the bits and the facts of `outputs`."""
     packet, kind = entry.name, kind_of(entry.name)
-    source = entry.source.split(" ")[0]
+    source = entry.source
     made = Call(
         op=f"aten.{source}" if "." in source else f"aten.{packet}.default",
         packet=rule_name(packet),
-        overload=source.partition(".")[2],
         arguments={name: _operands(value) for name, value in arguments.items()},
         outputs=tuple(None if output is None else output.operand for output in outputs),
         backward=_State.backward,
@@ -187,7 +177,7 @@ def _judge(
         results = (*results, *[unknown(made.joined(), f"the rule for {packet} leaves out an output")] * len(outputs))
     facts = deduce(made)
     told = [_told(value) for value in arguments.values()]
-    looks = kind == "view" and packet not in _NEW_MEMORY and len(tensors) > 0
+    looks = kind == "view" and packet != "clone" and len(tensors) > 0
     for part, (output, bits) in enumerate(zip(outputs, results, strict=False)):
         if output is None:
             continue
@@ -247,8 +237,7 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
         wanting = [item for item in wanting if item[0] in entry.gradients]
     if not wanting:
         return
-    _State.numbers += 1
-    node = Node(_State.numbers, entry, arguments, outputs, wanting)
+    node = Node(number(), entry, arguments, outputs, wanting)
     for output in outputs:
         if output is not None and output.dtype.rounds:
             output.requires_grad, output.node = True, node
@@ -261,8 +250,7 @@ def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Fact
 
 def _own_bits() -> Bits:
     """The bits of a tensor whose elements are like those of no other."""
-    _State.numbers += 1
-    return replace(PLAIN, sources=frozenset({(_State.numbers, 0)}))
+    return replace(PLAIN, sources=frozenset({(number(), 0)}))
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:

@@ -149,11 +149,16 @@ def text_of(place: Place) -> str:
 
 def parse(place: Place) -> Any:
     """What stands at a place, as YAML reads it. Raises MalformedEntry."""
+    return parse_text(place, text_of(place))
+
+
+def parse_text(place: Place, text: str) -> Any:
+    """As `parse`, of the text of an entry in another file."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(text_of(place), Loader=loader)[place.key]
+        return yaml.load(text, Loader=loader)[place.key]
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = place.line + (mark.line if mark else 0)
@@ -168,6 +173,8 @@ def read_entry(place: Place, content: Any) -> Entry:
         parameters = read_signature(content["call"] or "")
     except ValueError as problem:
         raise MalformedEntry(f"{place}: {problem}") from problem
+    if "formula" in content and (useless := set(content) & {"takes", "shape", "dtype", "grad"}):
+        raise MalformedEntry(f"{place} has a formula, beside which {', '.join(sorted(useless))} says nothing")
     names = [parameter.name for parameter in parameters]
 
     def expression(field: str, *more: str) -> Expression | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opscan.numerics.declared.dtypes import HALVES
 from opscan.numerics.declared.shapes import Shape, sizes
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused
 
@@ -13,18 +14,17 @@ __all__ = [
     "attention_sizes", "batch_statistics", "group_statistics", "is_fused", "layer_statistics", "masked",
     "statistics_of", "wide_of",
 ]  # fmt: skip
-_HALVES = ("float16", "bfloat16")
 
 
 def wide_of(dtype: str) -> Dtype:
     """The dtype in which a kernel computes: fp32 for the halves."""
-    return Dtype("float32" if dtype in _HALVES else dtype)
+    return Dtype("float32" if dtype in HALVES else dtype)
 
 
 def statistics_of(source: Any, *parameters: Any) -> Dtype:
     """The dtype of mean and deviation: that of the parameters, which may be wider than halves. Raises Refused."""
     given = {parameter.dtype for parameter in parameters if parameter is not None}
-    if len(given) > 1 or (given and given != {source.dtype} and (source.dtype not in _HALVES or given != {"float32"})):
+    if len(given) > 1 or (given and given != {source.dtype} and (source.dtype not in HALVES or given != {"float32"})):
         raise Refused(f"{source.dtype} is not normalised with {' and '.join(sorted(given))}")
     return Dtype(next(iter(given), source.dtype))
 
@@ -66,7 +66,7 @@ def batch_statistics(source: Any, parameters: Sequence[Any], training: bool) -> 
     return [shape, kept, kept]
 
 
-def attention_sizes(query: Any, key: Any, value: Any, mask: Any, grouped: bool) -> None:
+def attention_sizes(query: Any, key: Any, value: Any, grouped: bool) -> None:
     """Raises Refused where these are no queries, keys and values."""
     if not query.dtype == key.dtype == value.dtype or not query.dtype.is_floating_point:
         raise Refused("queries, keys and values have one floating dtype")
@@ -76,7 +76,6 @@ def attention_sizes(query: Any, key: Any, value: Any, mask: Any, grouped: bool) 
         raise Refused("queries and keys have as many features, keys and values as many places")
     if grouped and (query.ndim < 3 or not key.shape[-3] or query.shape[-3] % key.shape[-3]):
         raise Refused("the heads of queries fall into groups")
-    del mask
 
 
 def is_fused(query: Any, key: Any, value: Any, mask: Any, dropout: float, grouped: bool) -> bool:

@@ -19,7 +19,7 @@ _PLAIN = {
     name: getattr(builtins, name)
     for name in (
         "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
-        "next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "ValueError",
+        "next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
     )
 }  # fmt: skip
 _DTYPES = frozenset(TORCH_DTYPES.values())
@@ -61,7 +61,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sum_to": lambda value, target: sum_to(value, tuple(target.shape if isinstance(target, Tensor) else target)),
     "math": math,
     "inf": math.inf,
-    **{name: getattr(dtypes, name) for name in ("promote", "counted", "complex_of", "category")},
+    **{name: getattr(dtypes, name) for name in ("counted", "complex_of")},
     "promoted_of": lambda *values: dtypes.promoted(values),
     "floating_of": dtypes.floating,
     "real_of": dtypes.real,
@@ -121,16 +121,11 @@ class Namespace:
         path = f"{self._path}.{name}" if self._path else name
         if path in ("nn", "ops", *_SPACES, "ops.aten"):
             return Namespace(path)
-        if not self._path and name in _DTYPES | {"float", "half", "double", "long", "int", "short", "bool"}:
-            return Dtype(_SHORT.get(name, name))
-        if not self._path and name in ("inf", "pi", "e", "nan"):
-            return getattr(math, name)
+        if not self._path and name in _DTYPES:
+            return Dtype(name)
         if (key := operator_key(f"torch.{path}")) is None:
             raise NotDeclared(f"no steps are declared for torch.{path}")
         return partial(_operate, key)
-
-
-_SHORT = {"float": "float32", "half": "float16", "double": "float64", "long": "int64", "int": "int32", "short": "int16"}
 
 
 def operator_key(name: str, *, is_method: bool = False) -> str | None:

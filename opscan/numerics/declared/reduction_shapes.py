@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opscan.numerics.declared.dtypes import category, promote, real
+from opscan.numerics.declared.dtypes import HALVES, category, promote, real
 from opscan.numerics.declared.shapes import axes_of, axis_of, broadcast, reduced, sizes
 from opscan.numerics.declared.values import Dtype, Refused
 
@@ -126,7 +126,7 @@ def nll_shapes(value: Any, target: Any, weight: Any, reduction: int) -> list[tup
 
 def not_half(tensor: Any, shape: Any) -> Any:
     """`shape`, where a kernel of the CPU exists. Raises Refused for fp16 and bf16."""
-    if tensor.dtype in ("float16", "bfloat16"):
+    if tensor.dtype in HALVES:
         raise Refused(f"there is no CPU kernel for {tensor.dtype}")
     return shape
 

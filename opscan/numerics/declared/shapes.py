@@ -12,7 +12,7 @@ from typing import Any
 from opscan.numerics.declared.values import Refused, Tensor
 
 __all__ = [
-    "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "joined", "like", "matrix_product",
+    "axes_of", "axis_of", "broadcast", "cat_shape", "expanded", "inserted", "matrix_product",
     "moved", "numel", "permuted", "reduced", "repeated", "reshaped", "resized_axis", "sizes", "sliced",
     "spread_axes", "squeezed", "swapped", "windows", "without",
 ]  # fmt: skip
@@ -23,9 +23,6 @@ Shape = tuple[int, ...]
 def sizes(value: Any) -> Shape:
     """The shape of a tensor, or sizes as they are."""
     return value.shape if isinstance(value, Tensor) else tuple(value)
-
-
-like = sizes
 
 
 def numel(value: Any) -> int:
@@ -171,9 +168,6 @@ def cat_shape(tensors: Sequence[Any], axis: int) -> Shape:
     if len({shape[:axis] + shape[axis + 1 :] for shape in counted}) > 1 or len(set(map(len, counted))) > 1:
         raise Refused(f"sizes must agree but along axis {axis}")
     return resized_axis(counted[0], axis, sum(shape[axis] for shape in counted))
-
-
-joined = cat_shape
 
 
 def matrix_product(left: Any, right: Any, rank: int) -> Shape:

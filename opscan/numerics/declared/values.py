@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 from opscan.numerics.bits import PLAIN, Bits
 from opscan.numerics.call import Operand
-from opscan.numerics.facts import NOTHING, Facts
+from opscan.numerics.facts import NOTHING, Facts, operand
 
-_NUMBERS = itertools.count(1)
+
+class _Numbers:
+    last = 0
+
+
+def begin() -> None:
+    """Number what the next run makes from the start, so that its answer is that of any process."""
+    _Numbers.last = 0
+
+
+def number() -> int:
+    """What nothing else of this run has; later things have larger ones."""
+    _Numbers.last += 1
+    return _Numbers.last
 
 
 class NotDeclared(Exception):
@@ -72,17 +84,13 @@ class Tensor:
         self.bits = bits
         self.facts = facts
         self.requires_grad = requires_grad
-        self.number = next(_NUMBERS)
+        self.number = number()
         self.node: Any = None
 
     @property
     def operand(self) -> Operand:
         """As the rules of `transfer` see it."""
-        facts = self.facts
-        return Operand(
-            self.shape, str(self.dtype), self.bits, facts.zero, facts.unit, facts.region, facts.distinct, facts.spread,
-            facts.pool, facts.repeats, facts.held, facts.drawn, facts.step,
-        )  # fmt: skip
+        return operand(self.shape, str(self.dtype), self.bits, self.facts)
 
     # -- what code asks of a tensor --------------------------------------------------------------------------------
 

@@ -12,13 +12,13 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from opscan.numerics.bits import CONST
-from opscan.numerics.declared.shapes import axis_of, inserted, reshaped, resized_axis, sizes, without
+from opscan.numerics.declared.shapes import axis_of, inserted, reshaped, resized_axis, sizes, swapped, without
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
 from opscan.numerics.facts import Facts
 
 __all__ = [
     "block_diagonal", "borders", "chunk_sizes", "chunks_joined", "diagonal_of", "embedded_diagonal", "flattened",
-    "has_repeats", "matrix_only", "parts", "pixel_shuffled", "pixel_unshuffled", "places_seen", "rolled", "rotated",
+    "has_repeats", "parts", "pixel_shuffled", "pixel_unshuffled", "places_seen", "rolled", "rotated",
     "selected", "span", "split_sizes", "stacked", "strided", "unflattened", "unfolded",
 ]  # fmt: skip
 
@@ -65,14 +65,6 @@ def span(value: Any, axis: int, start: int, length: int) -> int:
     if length < 0 or not -size <= start <= size or first + length > size:
         raise Refused(f"there are no {length} elements from {start} on among {size}")
     return first
-
-
-def matrix_only(value: Any, least: int = 2) -> Shape:
-    """The shape of what must have at least two axes."""
-    shape = sizes(value)
-    if len(shape) < least:
-        raise Refused(f"at least {least} axes are needed, not {len(shape)}")
-    return shape
 
 
 def _two_axes(first: int, second: int, rank: int) -> tuple[int, int]:
@@ -202,15 +194,13 @@ def rolled(value: Any, shifts: Sequence[int], axes: Sequence[int]) -> Shape:
 
 def rotated(value: Any, turns: int, axes: Sequence[int]) -> Shape:
     """The two axes change places after an odd number of turns."""
-    shape = list(sizes(value))
+    shape = sizes(value)
     if len(axes) != 2 or len(shape) < 2:
         raise Refused("a rotation needs two axes")
     first, second = (axis_of(axis, len(shape)) for axis in axes)
     if first == second:
         raise Refused("a rotation needs two axes that differ")
-    if turns % 2:
-        shape[first], shape[second] = shape[second], shape[first]
-    return tuple(shape)
+    return swapped(shape, first, second) if turns % 2 else shape
 
 
 def pixel_shuffled(value: Any, factor: int) -> Shape:

@@ -43,25 +43,39 @@ _COUNTED = frozenset({"bincount"})
 _SUMMING = frozenset({"reductions", "contractions", "norms", "fused"})
 """Families whose calls add up along whole axes, however short these are in one run."""
 
-_FAMILIES = ("copies", "pointwise", "reductions", "contractions", "scatters", "windows", "norms", "fused")
+_FAMILIES = {
+    "copies": "cast const exact extreme fill random resized select sequence uninitialised view",
+    "pointwise": (
+        "arithmetic difference masked-scale multiply-add power product quantise quotient scaled-copy sum-of-two"
+    ),
+    "reductions": (
+        "log-sum-exp loss mean moments nll nll-backward norm product-of-many scan softmax softmax-backward sum"
+    ),
+    "contractions": "convolution convolution-backward cross fourier linear-algebra matmul triangular-solve",
+    "scatters": (
+        "coalesce embedding-bag embedding-bag-backward histogram scatter-reduce scatter-sum scatter-value "
+        "segment segment-backward"
+    ),
+    "windows": (
+        "adaptive-backward average-pool fold interpolate interpolate-backward max-pool max-unpool "
+        "nearest-backward pad-backward pool-backward unfold-backward"
+    ),
+    "norms": "norm-layer norm-layer-backward renorm-embedding",
+    "fused": "attention grid-gradient grid-sample opaque",
+}
+"""The kinds of each module; one is imported when a kind of it is asked for, since a run needs few of them."""
+_FAMILY = {kind: family for family, kinds in _FAMILIES.items() for kind in kinds.split()}
 
 Rule = Callable[[Call], "tuple[Bits, ...]"]
 
 
 @lru_cache(maxsize=256)
-def _family_of(kind: str | None) -> str:
-    """The module of the rule."""
-    return getattr(rule_of(kind), "__module__", "").rpartition(".")[2] if kind else ""
-
-
-@lru_cache(maxsize=256)
 def rule_of(kind: str) -> Rule | None:
-    """The rule of a kind; a family is imported when it is asked for, since a run needs few of them."""
-    for family in _FAMILIES:
-        rules: dict[str, Rule] = import_module(f"opscan.numerics.transfer.{family}").RULES
-        if kind in rules:
-            return rules[kind]
-    return None
+    """The rule of a kind; None where there is no such kind."""
+    if kind not in _FAMILY:
+        return None
+    rules: dict[str, Rule] = import_module(f"opscan.numerics.transfer.{_FAMILY[kind]}").RULES
+    return rules[kind]
 
 
 def transfer(call: Call, kind: str | None) -> tuple[Bits, ...]:
@@ -85,7 +99,7 @@ def _hanging_on_values(call: Call, kind: str | None, results: tuple[Bits, ...]) 
     if not (spread or counting or call.steered):
         return results
     inherited = call.joined()
-    longer = spread > 1 and _family_of(kind) in _SUMMING
+    longer = spread > 1 and _FAMILY.get(kind or "") in _SUMMING
 
     def hang(bits: Bits) -> Bits:
         raised = bits.level >= Level.ACCUMULATED > inherited.level or bits.stages != inherited.stages
