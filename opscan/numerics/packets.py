@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+FOREACH = "_foreach_"
+"""What the name of a list operator begins with."""
+OF_ONE = {"scalar": "other", "scalars": "other"}
+"""What its single operator calls a parameter of a list operator, where that is another name."""
 _OWN_COPIES = frozenset({"_to_copy", "index_copy"})
 """Names that end like the copying variant of a view, and are none."""
 _ALIASES = {
@@ -22,7 +26,7 @@ _ALIASES = {
 def rule_name(packet: str) -> str:
     """`add` for `add_`, `_foreach_add_` and `__iadd__`'s like; `slice` for `slice_copy`. An overload, `out` among them,
     is no part of a packet's name."""
-    name = packet.removeprefix("_foreach_")
+    name = packet.removeprefix(FOREACH)
     if name.startswith("__i") and name.endswith("__"):
         name = f"__{name[3:]}"
     elif name.endswith("_") and not name.endswith("__"):

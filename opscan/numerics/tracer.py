@@ -23,7 +23,7 @@ from opscan.numerics.call import Call
 from opscan.numerics.facts import NOTHING, Facts, deduce, operand
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
-from opscan.numerics.packets import rule_name
+from opscan.numerics.packets import FOREACH, OF_ONE, rule_name
 from opscan.numerics.transfer import transfer
 from opscan.numerics.written_parts import Place, WrittenParts
 
@@ -138,7 +138,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             return result
         written = [arguments[name] for name in _written(func) if arguments.get(name) is not None]
         returned = list(result) if isinstance(result, (list, tuple)) else [result]
-        if func._schema.name.split("::")[1].startswith("_foreach_"):
+        if func._schema.name.split("::")[1].startswith(FOREACH):
             self._foreach(func, arguments, returned, written)
             return result
         targets = list(_flat(returned)) or list(_flat(written))
@@ -153,7 +153,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         members = [tensor for tensor in _flat(written[:1] or returned) if tensor is not None]
         for position, output in enumerate(members):
             single = {
-                {"scalar": "other", "scalars": "other"}.get(name, name): value[position]
+                OF_ONE.get(name, name): value[position]
                 if isinstance(value, (list, tuple)) and len(value) == len(members)
                 else value
                 for name, value in arguments.items()

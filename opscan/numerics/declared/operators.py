@@ -11,8 +11,8 @@ from opscan.numerics.declared.engine import call
 from opscan.numerics.declared.entries import find
 from opscan.numerics.declared.namespaces import operator_key
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
+from opscan.numerics.packets import FOREACH, OF_ONE
 
-_FOREACH = "_foreach_"
 _RECEIVERS = {"torch": "input", "torch.special": "input", "torch.fft": "input", "torch.linalg": "A"}
 """What the functions of a namespace call the input that ATen calls `self`."""
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
@@ -58,9 +58,9 @@ def spelt(name: str, *, is_method: bool = False) -> Spelling:
     method = is_method or head in ("Tensor", "torch.Tensor")
     in_place = last.endswith("_") and not last.endswith("__")
     plain = last.rstrip("_") if in_place else last
-    each = plain.startswith(_FOREACH)
+    each = plain.startswith(FOREACH)
     space = "torch.ops.aten" if each else head
-    words = [plain, plain.removeprefix(_FOREACH)] if each else [plain]
+    words = [plain, plain.removeprefix(FOREACH)] if each else [plain]
     words = [f"{word}_" for word in words] + words if in_place else words
     keys = [operator_key(f"{space}.{word}" if space else word, is_method=method and not each) for word in words]
     key = next((key for key in keys if key is not None), None)
@@ -160,7 +160,7 @@ def _for_each(key: str, /, *args: Any, **kwargs: Any) -> Any:
 
     def one(place: int) -> Any:
         given: Sequence[Any] = [at(value, place) for value in args]
-        named = {{"scalar": "other", "scalars": "other"}.get(k, k): at(v, place) for k, v in kwargs.items()}
+        named = {OF_ONE.get(k, k): at(v, place) for k, v in kwargs.items()}
         if key in _BOUNDS and len(given) > 1 and not isinstance(given[1], Tensor):
             return call(_BOUNDS[key], given, named)
         taken = sum(not parameter.by_name for parameter in entry.parameters)
