@@ -16,12 +16,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
+from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, Drift, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
 from opscan.judging.tails import any_of, mixture_tail, more_than
 
+Walk = Drift | Spread
+"""How results and the differences of two correct ones are distributed: of a single sum, or of a formula."""
 DEFAULT_RANGE = (-5.0, 5.0)
 """ATK's own default for an input without ranges, in its uniform half; the upstream gradient is assumed to have it."""
 
@@ -69,6 +72,13 @@ def failure_probability(  # noqa: PLR0913
     return _case_failure(rule, part, walk, about(count))
 
 
+def spread_failure(rule: Rule, dtype: str, spread: Spread, outputs: int) -> float:
+    """The probability that a correct kernel fails a case of `outputs` elements whose results and differences are
+    distributed so. Raises ValueError for a rule that compares more than an output with its golden."""
+    count = outputs * 2 if dtype in PARTS else outputs
+    return _case_failure(rule, part_of(dtype), spread, about(count)) if count else 0.0
+
+
 def walk_ladder(
     dtype: str,
     rate_of: Callable[[Rule], float],
@@ -110,7 +120,7 @@ def stepped(count: int, per_octave: int = 8, exact_to: int = 64) -> int:
 
 
 @lru_cache(maxsize=16384)
-def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
+def _case_failure(rule: Rule, dtype: str, walk: Walk, outputs: int) -> float:
     if not walk.alpha and not walk.beta:
         return 0.0
     if rule.exact:
@@ -118,7 +128,7 @@ def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
     if rule.passes == "mean-and-max-relative":
         # With few outputs a single one can lift the mean over its bound before it breaks its own.
         bound = min(rule.peak, rule.mean * outputs)
-        if _mean_relative(walk, bound) > rule.mean:
+        if _mean_relative(walk, bound, rule.floor) > rule.mean:
             return 1.0
         return any_of(outputs, _element_failure(dtype, walk, bound * rule.floor, bound))
     if rule.passes == "absolute-step":
@@ -140,7 +150,7 @@ def _case_failure(rule: Rule, dtype: str, walk: Drift, outputs: int) -> float:
 
 
 @lru_cache(maxsize=65536)
-def _element_failure(dtype: str, walk: Drift, atol: float, rtol: float) -> float:
+def _element_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
     """P(|difference| > atol + rtol |result|) of one element, its last rounding included."""
     epsilon = FORMATS[dtype].epsilon
     if rtol >= walk.most:
@@ -155,13 +165,13 @@ def _element_failure(dtype: str, walk: Drift, atol: float, rtol: float) -> float
     return min(1.0, straight + _flip_probability(dtype, walk, atol, rtol))
 
 
-def _hopeless(walk: Drift, bound: float) -> bool:
+def _hopeless(walk: Walk, bound: float) -> bool:
     """Whether no element of any case gets beyond a bound: less than 1e-14 at the widest drift and the longest tail."""
     widest = walk.scale(abs(walk.mean) + 6 * walk.deviation)
     return bound > 23 * widest
 
 
-def mixture_tail_at(walk: Drift, result: float, bound: float, rounding: float) -> float:
+def mixture_tail_at(walk: Walk, result: float, bound: float, rounding: float) -> float:
     """P(|difference| > bound) at a result; the last rounding takes `rounding` x |result| of the bound."""
     scale = walk.scale(result)
     if not scale or bound >= walk.most * abs(result):
@@ -171,7 +181,7 @@ def mixture_tail_at(walk: Drift, result: float, bound: float, rounding: float) -
 
 
 @lru_cache(maxsize=65536)
-def _flip_probability(dtype: str, walk: Drift, atol: float, rtol: float) -> float:
+def _flip_probability(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
     """P(the two results round to different values, where one unit is more than the tolerance allows)."""
     form = FORMATS[dtype]
 
@@ -185,12 +195,14 @@ def _flip_probability(dtype: str, walk: Drift, atol: float, rtol: float) -> floa
     return over_results(walk, flips)
 
 
-def over_results(walk: Drift, share: Callable[[float], float]) -> float:
+def over_results(walk: Walk, share: Callable[[float], float]) -> float:
     """The mean of `share(s)` over the normal density of the result.
 
     Tolerances fail near 0, on a stretch that can be millions of times narrower than the density: there the places are
     spaced by ratios, elsewhere evenly.
     """
+    if isinstance(walk, Spread):
+        return walk.average(share)
     mean, deviation = walk.mean, walk.deviation
     if not deviation:
         return share(mean)
@@ -232,6 +244,6 @@ def _density(z: float) -> float:
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
-def _mean_relative(walk: Drift, cap: float) -> float:
+def _mean_relative(walk: Walk, cap: float, floor: float) -> float:
     """The mean of the relative error cut off at `cap`: it has a 1/x tail, for the result may come near 0."""
-    return over_results(walk, lambda s: min(cap, 0.75 * walk.scale(s) / max(abs(s), 1e-300)))
+    return over_results(walk, lambda s: min(cap, 0.75 * walk.scale(s) / max(abs(s) + floor, 1e-300)))

@@ -190,6 +190,19 @@ def _golden_side(dtype: str, extent: int, addends: Addends) -> list[_Side]:
     return [side]
 
 
+def sum_noise(
+    extent: int, mean: float, variance: float, accumulator: str = "fp32", *, golden: str = "framework"
+) -> tuple[float, float]:
+    """(alpha, beta) of a sum of float addends that is one step of a formula: the kernel in the worst legitimate order,
+    the golden as in `Addends.golden`, framework or chain."""
+    unit = FORMATS[accumulator].roundoff
+    inner = ROUNDING_VARIANCE * unit * unit
+    strays = [nodes_of(fans, extent) for fans in worst(extent)]
+    widest = max(strays, key=lambda n: n.spread * variance + n.growth / extent * (variance + extent * mean * mean))
+    own = nodes_of(chain(extent) if golden == "chain" else cascade(extent), extent)
+    return inner * (widest.spread + own.spread) * variance, inner * (widest.growth + own.growth) / extent**2
+
+
 def _stalls(extent: int, addends: Addends) -> bool:
     """Whether the partial sums of a chain become so large that an addend no longer changes them."""
     mean, _, square = addends.moments()

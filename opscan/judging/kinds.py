@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 
 from opscan.dataclass import dataclass
+from opscan.judging.drifts.formulas import composed
 from opscan.judging.likeness import EXACTLY, IN_STEPS, dependence, scale
 from opscan.judging.settings import Judge
 from opscan.judging.units import judge_one
@@ -117,7 +118,7 @@ def _sameness(tensor: TensorClass) -> Hashable:
     steps = tuple([(step.op, step.phase, step.numeric_class) for step in tensor.path])
     return (
         tensor.name, tensor.numeric_class, tensor.correctly_rounded, tensor.cause, tensor.depends_on, tensor.products,
-        tensor.reason, steps,
+        tensor.reason, steps, composed(tensor),
     )  # fmt: skip
 
 

@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.judging.adequacy import failure_probability
-from opscan.judging.error_model import Addends, Drift, drift
+from opscan.judging.adequacy import Walk, failure_probability, spread_failure
+from opscan.judging.drifts.formulas import composed_spread
+from opscan.judging.drifts.sampling import Draw
+from opscan.judging.drifts.spread import Spread
+from opscan.judging.error_model import Addends, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
@@ -72,9 +75,15 @@ class Load:
     factors: str = ""
     golden: str = "framework"
     cause: str = ""
+    spread: Spread | None = None
+    """Of a formula that is more than one sum; the fields of single sums then describe its longest."""
+    unproven: str = ""
+    """The step that no model follows: the prediction rests on the number of roundings alone."""
 
     def failure(self, rule: Rule, *, accumulator: str | None = None) -> float:
         """The probability that a correct kernel fails a case under `rule`; one with another `accumulator` is wrong."""
+        if self.spread is not None:
+            return spread_failure(rule, self.dtype, self.spread, self.outputs)
         return failure_probability(
             rule,
             self.dtype,
@@ -111,8 +120,10 @@ class Load:
         )
 
     @property
-    def walk(self) -> Drift:
+    def walk(self) -> Walk:
         """The drift of two correct results. Raises ValueError where no model applies."""
+        if self.spread is not None:
+            return self.spread
         return drift(part_of(self.dtype), self.extent, self.addends)
 
     @property
@@ -138,6 +149,9 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
     low, high, distribution = _addend_range(tensor, case, judge, products)
     if averages:
         low, high = low / extent, high / extent
+    spread, unproven = composed_spread(tensor, lambda place: draw_of(case, place, judge), judge.upstream)
+    if spread is not None:
+        sized = True
     return Load(
         dtype=tensor.dtype,
         extent=extent,
@@ -153,6 +167,8 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
         factors="hf32" if products and tensor.dtype == "fp32" and _runs_as_hf32(packets, judge) else "",
         golden=_golden(tensor, packets, case, judge, own) if extent > 2 else judge.golden,
         cause=tensor.cause or "",
+        spread=spread,
+        unproven="" if sized else unproven,
     )
 
 
@@ -247,6 +263,20 @@ def _addend_range(tensor: TensorClass, case: Case, judge: Judge, products: bool)
         return (*judge.upstream, "uniform")
     size = math.sqrt(max(map(abs, judge.upstream)) * max(abs(inputs[0]), abs(inputs[1])))
     return (-size, size, "uniform")
+
+
+def draw_of(case: Case, place: tuple[int, str], judge: Judge) -> Draw:
+    """How the elements of an input are drawn, as far as it is said; else as ATK draws without a range."""
+    position, label = place
+    named = [given for given in (*case.inputs, *case.method_inputs) if given.name == label]
+    at = case.inputs[position : position + 1]
+    given = named[0] if named else at[0] if at else case.tensor_input
+    if given is None:
+        return Draw(*judge.upstream)
+    if given.dtype == "bool":
+        return Draw(0.0, 1.0, "bool")
+    found = _range(given) or next((r for m in given.members or () if (r := _range(m)) is not None), None)
+    return Draw(*judge.upstream) if found is None else Draw(*found)
 
 
 def input_range(case: Case) -> tuple[float, float, str] | None:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from opscan.judging.adequacy import about, over_results, stepped
-from opscan.judging.error_model import Drift
+from opscan.judging.adequacy import Walk, about, over_results, stepped
+from opscan.judging.drifts.spread import Spread
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule, allowed_failures
@@ -107,11 +107,14 @@ def pass_probability(rule: Rule, load: Load, wrong: str) -> float | None:
     if wrong == "lost-addend":
         size = math.sqrt(load.addends.moments()[2])
         return _passes_without_an_addend(rule, part, load.walk, count, size)
-    uniform = (load.low, load.high) if load.extent == 1 and load.distribution == "uniform" else None
+    plain = load.extent == 1 and load.distribution == "uniform" and load.spread is None
+    uniform = (load.low, load.high) if plain else None
     return _passes(rule, part, load.walk, stepped(load.extent), count, wrong, uniform)
 
 
 def _applies(wrong: str, part: str, load: Load) -> bool:
+    if load.spread is not None and wrong not in ("zeros", "shorter"):
+        return False  # what a lost addend does to a composed result is not followed
     if wrong == "shorter":
         return part in SHORTER and not load.factors
     if wrong == "native":
@@ -122,7 +125,7 @@ def _applies(wrong: str, part: str, load: Load) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _passes_without_an_addend(rule: Rule, part: str, walk: Drift, count: int, size: float) -> float:
+def _passes_without_an_addend(rule: Rule, part: str, walk: Walk, count: int, size: float) -> float:
     """The probability that outputs pass of which three lack one addend of the usual `size`."""
     lacking = min(_COLUMNS, count)
 
@@ -144,7 +147,7 @@ def _passes_without_an_addend(rule: Rule, part: str, walk: Drift, count: int, si
 
 @lru_cache(maxsize=32768)
 def _passes(
-    rule: Rule, part: str, walk: Drift, extent: int, count: int, wrong: str, uniform: tuple[float, float] | None
+    rule: Rule, part: str, walk: Walk, extent: int, count: int, wrong: str, uniform: tuple[float, float] | None
 ) -> float:
     if not walk.deviation and (not walk.mean or wrong == "shifted"):
         return 1.0 if wrong != "lost-tile" else 0.0
@@ -178,15 +181,17 @@ def _passes(
     return survives * (1 - any_of(count, share(rule.max_abs, unit)))
 
 
-def _mean(walk: Drift, uniform: tuple[float, float] | None, share: Callable[[float], float]) -> float:
+def _mean(walk: Walk, uniform: tuple[float, float] | None, share: Callable[[float], float]) -> float:
     if uniform is None or uniform[0] == uniform[1]:
         return min(1.0, over_results(walk, share))
     low, high = uniform
     return sum(share(low + (high - low) * (i + 0.5) / 128) for i in range(128)) / 128
 
 
-def _beyond(walk: Drift, uniform: tuple[float, float] | None, reach: float) -> float:
+def _beyond(walk: Walk, uniform: tuple[float, float] | None, reach: float) -> float:
     """P(|result| > reach)."""
+    if isinstance(walk, Spread):
+        return walk.beyond(reach)
     if uniform is None or uniform[0] == uniform[1]:
         return _outside(reach, walk.mean, walk.deviation)
     low, high = uniform

@@ -95,6 +95,8 @@ class TensorClass:
     path: tuple[Step, ...] = ()
     reason: str = ""
     stages: tuple[Stage, ...] = ()
+    formula: tuple[Any, ...] = ()
+    """What an element is computed from: see `opscan.numerics.elements.term.Formula`."""
     traced: bool = False
     """PyTorch was asked, for want of declared steps."""
 

@@ -6,6 +6,7 @@ from binascii import crc32
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import Any
 
 from opscan.dataclass import dataclass, replace
 from opscan.model import Stage, Step
@@ -61,6 +62,8 @@ class Bits:
     path: tuple[Step, ...] = ()
     reason: str = ""
     uninitialised: bool = False
+    term: Any = None
+    """What an element is computed from (elements.term.Term); None where that is not known."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -100,7 +103,13 @@ def join(parts: Iterable[Bits]) -> Bits:
         path=_merge_paths([bits.path for bits in known]),
         reason=loosest.reason,
         uninitialised=all(bits.uninitialised for bits in known),
+        term=_alike([bits.term for bits in known]),
     )
+
+
+def _alike(terms: list[Any]) -> Any:
+    """The term that all have, or None."""
+    return terms[0] if all(term is terms[0] for term in terms) else None
 
 
 def either(parts: Iterable[Bits]) -> Bits:

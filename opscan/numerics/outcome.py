@@ -11,6 +11,7 @@ from opscan.numerics.binding import TensorArgument
 from opscan.numerics.bits import Bits, Level, extend, few, place_key, places
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.dtypes import ATK_DTYPES
+from opscan.numerics.elements.term import linear
 
 _UNDRAWN = frozenset({"view", "const", "uninitialised", "sequence", "fill"})
 """Kinds that are no step worth drawing."""
@@ -106,6 +107,7 @@ def describe(
         path=_each_once(bits.path),
         reason=reason if bits.level == Level.UNKNOWN or bits.uninitialised else "",
         stages=bits.stages if reduced else (),
+        formula=linear(bits.term),
     )
 
 

@@ -17,8 +17,10 @@ import torch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from opscan.dataclass import replace
 from opscan.numerics.binding import KNOWN_INDICES, Binding, TensorArgument, members
 from opscan.numerics.bits import Bits, accumulate, at_least
+from opscan.numerics.elements.term import Term, input_term
 from opscan.numerics.facts import Facts
 from opscan.numerics.operators import NotFollowed, Operator
 from opscan.numerics.tracer import Tracer
@@ -163,7 +165,7 @@ def _run(operator: Operator, binding: Binding, mutated: int | None, data: str, c
     tracer = Tracer()
     tracer.unfaithful = frozenset() if real else _UNFAITHFUL
     for argument, tensor in leaves:
-        tracer.seed(tensor, Bits(), Facts(distinct=KNOWN_INDICES.get(argument.values)))
+        tracer.seed(tensor, Bits(term=input_term(argument)), Facts(distinct=KNOWN_INDICES.get(argument.values)))
     with tracer:
         if operator.in_place or mutated is not None:
             args, kwargs = _without_leaves(args, kwargs)
@@ -189,7 +191,13 @@ def _cut(entry: Traced, pieces: int) -> Traced:
     """What is known of a tensor that values cut to pieces, which may overlap: an element may lie in all of them."""
     name, role, argument, tensor, bits = entry
     met = pieces if role == "gradient" else 1
-    return name, role, argument, tensor, at_least(accumulate(bits, met, "scatter"), bits.level, "values")
+    return (
+        name,
+        role,
+        argument,
+        tensor,
+        at_least(accumulate(replace(bits, term=None), met, "scatter"), bits.level, "values"),
+    )
 
 
 def _is_whole(tensor: Any) -> bool:
@@ -229,8 +237,8 @@ def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgum
         return []
     tracer.phase = "backward"
     upstream = [torch.randn_like(root) if real else torch.empty_like(root) for root in roots]
-    for tensor, root in zip(upstream, roots, strict=True):
-        tracer.seed(tensor, Bits(), Facts(spread=tracer.spread_of(root)))
+    for place, (tensor, root) in enumerate(zip(upstream, roots, strict=True)):
+        tracer.seed(tensor, Bits(term=Term("upstream", (), (place,))), Facts(spread=tracer.spread_of(root)))
     with tracer:
         gradients = torch.autograd.grad(roots, [tensor for _, tensor in wanted], upstream, allow_unused=True)
     return [

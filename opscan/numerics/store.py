@@ -22,7 +22,7 @@ from opscan.model import Classification, NumericClass, Stage, Step, TensorClass
 if TYPE_CHECKING:
     import sqlite3
 
-_SCHEMA = 2
+_SCHEMA = 3
 
 
 class Store:
@@ -143,6 +143,7 @@ def dump(known: Classification) -> list[Any]:
             [[step.op, step.phase, step.numeric_class.value, step.extent] for step in tensor.path],
             tensor.reason,
             [[stage.cause, stage.extent] for stage in tensor.stages],
+            tensor.formula,
         ]
         for tensor in known.tensors
     ]
@@ -170,9 +171,15 @@ def _load_tensor(  # noqa: PLR0913
     path: list[list[Any]],
     reason: str,
     stages: list[list[Any]],
+    formula: list[Any],
 ) -> TensorClass:
     steps = tuple(Step(op, phase, NumericClass(numeric), count) for op, phase, numeric, count in path)
     return TensorClass(
         name, role, dtype, tuple(shape), NumericClass(kind), position, once, cause, tuple(depends), extent, products,
-        steps, reason, tuple(Stage(cause, count) for cause, count in stages), traced=True,
+        steps, reason, tuple(Stage(cause, count) for cause, count in stages), _frozen(formula), traced=True,
     )  # fmt: skip
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as the tuples that JSON made lists of."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -20,6 +20,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from opscan.numerics.bits import CONST, Bits, Level, few, join, place_key, unknown
 from opscan.numerics.call import Call
+from opscan.numerics.elements.calls import terms_of
+from opscan.numerics.elements.functions import elsewhere
 from opscan.numerics.facts import NOTHING, Facts, deduce, operand
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
@@ -76,11 +78,13 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         if parts and place:
             bits, own = parts.read(place)
             facts = NOTHING if own is None else own
+        if bits.term is not None and not _in_order(tensor):
+            bits = replace(bits, term=elsewhere(bits.term, place_key(place or tuple(tensor.shape))))
         if bits.level == Level.CONST or not bits.sources or (_covers(tensor) and tensor.is_contiguous()):
             return bits, facts
         number = self._number(tensor)
-        elsewhere = few((source, place_key((number, place, at))) for source, at in bits.sources)
-        return replace(bits, sources=elsewhere), facts
+        others = few((source, place_key((number, place, at))) for source, at in bits.sources)
+        return replace(bits, sources=others), facts
 
     def _number(self, tensor: Any) -> int:
         """Which storage of this trace holds `tensor`: an address would be another in each run."""
@@ -182,6 +186,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             drawn=self._drawn(arguments),
         )
         results = transfer(call, kind)
+        terms = terms_of(call, kind, results) if self._leaked is None else [None] * len(outputs)
         if len(results) < len(outputs):
             missing = unknown(call.joined(), f"the rule for {call.op} leaves out an output")
             results = (*results, *(missing for _ in outputs[len(results) :]))
@@ -192,13 +197,13 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         facts = deduce(call)
         if self.seeded and self._on_host(arguments):
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
-        for output, bits in zip(outputs, results, strict=False):
+        for output, bits, term in zip(outputs, results, terms, strict=False):
             if isinstance(output, torch.Tensor):
                 told = [self._told(value) for value in arguments.values()]
                 placed = sourced(call, kind, bits, told)
                 if kind == "random":  # its elements come from nowhere else, as those of an input
                     placed = replace(placed, sources=frozenset({(self._number(output), 0)}))
-                self._store(output, with_step(call, kind, placed), facts, written)
+                self._store(output, replace(with_step(call, kind, placed), term=term), facts, written)
         spill = join(results)
         for tensor in written:
             if not any(tensor is output for output in outputs):
@@ -315,6 +320,22 @@ def _covers(tensor: Any) -> bool:
         return bool(tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
     except (NotImplementedError, RuntimeError):
         return False
+
+
+def _in_order(tensor: Any) -> bool:
+    """Whether a view shows all elements of its storage in their order, each once or repeated along whole axes."""
+    try:
+        axes = [
+            (size, stride) for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1 and stride
+        ]
+        step = tensor.untyped_storage().nbytes() // max(tensor.element_size(), 1)
+    except (NotImplementedError, RuntimeError):  # sparse layouts have neither
+        return False
+    for size, stride in axes:
+        if step != size * stride:
+            return False
+        step = stride
+    return bool(step == 1)
 
 
 def _repeats(tensor: Any, known: int) -> int:

@@ -9,6 +9,7 @@ import pytest
 from opscan.numerics.bits import Level
 from opscan.numerics.declared.engine import gradients, leaf
 from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
+from opscan.numerics.elements.term import Term
 from opscan.numerics.facts import NOTHING
 
 PAIR, TABLE = Tensor((2,), "int64"), Tensor((2, 3), "int64")
@@ -61,7 +62,7 @@ def test_a_key_that_needs_values_is_not_answered(key: Any) -> None:
 
 @pytest.mark.parametrize(("key", "addends"), [((slice(1, 3), 0), 1), (TABLE, 6), ((..., [0, 1, 1]), 3)])
 def test_the_gradient_adds_up_what_is_read_more_than_once(key: Any, addends: int) -> None:
-    tensor = leaf((4, 5, 6), "float32", requires_grad=True, facts=NOTHING)
+    tensor = leaf((4, 5, 6), "float32", requires_grad=True, facts=NOTHING, term=Term("input"))
     gradient = gradients([tensor[key]], [tensor])[0]
     assert gradient is not None
     assert gradient.shape == tensor.shape

@@ -16,6 +16,7 @@ from opscan.numerics.declared.entries import Expression, MalformedEntry, Place
 from opscan.numerics.declared.operators import DeclaredOperator, operator
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor, begin
 from opscan.numerics.described import bind_described
+from opscan.numerics.elements.term import input_term
 from opscan.numerics.facts import Facts
 from opscan.numerics.names import Entry, basis_of, described, is_npu_name, load
 from opscan.numerics.outcome import describe
@@ -130,7 +131,8 @@ def evaluate(known: DeclaredOperator, binding: Binding) -> tuple[TensorClass, ..
 
     def make(argument: TensorArgument) -> Tensor:
         facts = Facts(distinct=KNOWN_INDICES.get(argument.values) if isinstance(argument.values, str) else None)
-        tensor = leaf(argument.shape, argument.dtype, requires_grad=argument.requires_grad, facts=facts)
+        term = input_term(argument)
+        tensor = leaf(argument.shape, argument.dtype, requires_grad=argument.requires_grad, facts=facts, term=term)
         leaves.append((argument, tensor))
         return tensor
 

@@ -13,6 +13,8 @@ from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import HALVES, category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
 from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor, number
+from opscan.numerics.elements.calls import terms_of
+from opscan.numerics.elements.term import Term
 from opscan.numerics.facts import Facts, deduce
 from opscan.numerics.kinds import kind_of
 from opscan.numerics.outcome import sourced, with_step
@@ -178,12 +180,13 @@ def _judge(
     facts = deduce(made)
     told = [_told(value) for value in arguments.values()]
     looks = kind == "view" and packet != "clone" and len(tensors) > 0
-    for part, (output, bits) in enumerate(zip(outputs, results, strict=False)):
+    terms = terms_of(made, kind, results)
+    for part, (output, bits, term) in enumerate(zip(outputs, results, terms, strict=False)):
         if output is None:
             continue
         moved = looks and packet not in _SAME_PLACES and not _shows_all(packet, tensors[0], output)
         placed = _elsewhere(made, bits, output, part) if moved else sourced(made, kind, bits, told)
-        output.bits = with_step(made, kind, placed)
+        output.bits = replace(with_step(made, kind, placed), term=term)
         output.facts = _seen_through(tensors[0], output) if looks else facts
 
 
@@ -243,14 +246,14 @@ def _remember(entry: Entry, arguments: Mapping[str, Any], outputs: Sequence[Tens
             output.requires_grad, output.node = True, node
 
 
-def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Facts) -> Tensor:
+def leaf(shape: tuple[int, ...], dtype: str, *, requires_grad: bool, facts: Facts, term: Term) -> Tensor:
     """An input of the operator."""
-    return Tensor(shape, dtype, _own_bits(), facts, requires_grad=requires_grad)
+    return Tensor(shape, dtype, _own_bits(term), facts, requires_grad=requires_grad)
 
 
-def _own_bits() -> Bits:
+def _own_bits(term: Term) -> Bits:
     """The bits of a tensor whose elements are like those of no other."""
-    return replace(PLAIN, sources=frozenset({(number(), 0)}))
+    return replace(PLAIN, sources=frozenset({(number(), 0)}), term=term)
 
 
 def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -258,8 +261,9 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     held: dict[int, Tensor] = {}
     kept: list[Any] = []
     with _while("backward"):
-        for root in roots:
-            upstream = Tensor(root.shape, root.dtype, _own_bits(), Facts(spread=root.facts.spread))
+        for place, root in enumerate(roots):
+            bits = _own_bits(Term("upstream", (), (place,)))
+            upstream = Tensor(root.shape, root.dtype, bits, Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
             kept.append(node)

@@ -12,7 +12,7 @@ def _statistics(bits: Bits, count: int) -> Bits:
     return end(accumulate(round_many(bits), count, "reduction", "shapes", fused=True))
 
 
-def _normalised(call: Call) -> int:
+def normalised(call: Call) -> int:
     """How many elements share one mean."""
     if "layer_norm" in call.packet or "rms_norm" in call.packet:
         return math.prod(call.argument("normalized_shape", ()))
@@ -22,7 +22,7 @@ def _normalised(call: Call) -> int:
     return source.numel // max(source.shape[1], 1) if len(source.shape) > 1 else source.numel
 
 
-def _training(call: Call) -> bool:
+def training(call: Call) -> bool:
     for name in ("training", "train", "update"):
         if name in call.arguments:
             return bool(call.arguments[name])
@@ -31,18 +31,18 @@ def _training(call: Call) -> bool:
 
 def _norm_forward(call: Call) -> tuple[Bits, ...]:
     bits = call.joined()
-    if "batch_norm" in call.packet and not _training(call):
+    if "batch_norm" in call.packet and not training(call):
         return (round_many(bits), *(bits for _ in call.outputs[1:]))
-    return tuple(_statistics(bits, _normalised(call)) for _ in call.outputs)
+    return tuple(_statistics(bits, normalised(call)) for _ in call.outputs)
 
 
 def _norm_backward(call: Call) -> tuple[Bits, ...]:
     """Gradients of input, weight and bias. The bias gradient is a pure sum of the upstream gradient."""
     everything, upstream = call.joined(), call.tensor("grad_out", "grad_output").bits
     source = call.tensor("input")
-    count = _normalised(call)
-    others = _affine_extent(call, source, count)
-    rows = "batch_norm" in call.packet and not _training(call)
+    count = normalised(call)
+    others = affine_extent(call, source, count)
+    rows = "batch_norm" in call.packet and not training(call)
     gradients = (
         round_many(everything) if rows else _statistics(everything, max(count, 2)),
         accumulate(round_many(everything), others, "reduction", "shapes", fused=True),
@@ -51,7 +51,7 @@ def _norm_backward(call: Call) -> tuple[Bits, ...]:
     return tuple(gradients[position] for position in range(len(call.outputs)))
 
 
-def _affine_extent(call: Call, source: Operand, count: int) -> int:
+def affine_extent(call: Call, source: Operand, count: int) -> int:
     """Over how many elements a weight or bias gradient is summed."""
     if "group_norm" in call.packet:
         return int(call.argument("N")) * int(call.argument("HxW"))

@@ -1,0 +1,418 @@
+"""Follow representative elements through a formula: their values, and the difference of two correct computations.
+
+A sample is an element drawn as ATK draws inputs. Each carries its value and a first-order difference: every rounding
+that two devices do not share adds an independent random part, and each function passes on what its operands carry,
+times its derivative. What several elements share (a mean, a maximum, a sum that divides all) is drawn once per group,
+so that correlated parts cancel or add up as they do in truth.
+
+Samples lie in groups of up to `_MEMBERS`, which stand for the elements of one sum; a longer sum is that of its members,
+scaled so that mean and variance are right. Values and differences of one group of axes are shared by its members.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from opscan.dataclass import dataclass
+from opscan.judging.drifts.functions import ULPS, UNARY
+from opscan.judging.error_model import sum_noise
+from opscan.judging.floating import FORMATS
+from opscan.numerics.elements.term import Formula
+
+SAMPLES = 1024
+_MEMBERS = 16
+_SHORT = {"float16": "fp16", "bfloat16": "bf16"}
+_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_HALF = 0.5
+_LARGEST = 3.4e38
+_SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
+"""Steps that a device may fuse the product in front of into, which it does not round then."""
+Group = tuple[Any, ...]
+Leaf = tuple[str, tuple[Any, ...], Any]
+"""`input` or `upstream`, which one, and which place of it (None: the element's own)."""
+
+
+class Untold(Exception):
+    """The formula has a step that cannot be followed; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How the elements of an input are drawn. `distribution`: uniform in [low, high], normal (mean -+ one deviation).
+
+    `outliers`: (share, factor): so many elements, at least one of a tensor, are that many times as large.
+    """
+
+    low: float
+    high: float
+    distribution: str = "uniform"
+    outliers: tuple[float, float] | None = None
+
+
+@dataclass(slots=True)
+class Column:
+    """The samples of one term.
+
+    `own`: the parts of the difference that each element has for itself; `shared`: those that all the elements of a
+    group have in common, by group. `leaf`: the input that these samples are of; `scale`: a number that only moves
+    the exponent.
+    """
+
+    values: list[float]
+    own: list[float]
+    shared: dict[Group, list[float]]
+    leaf: Leaf | None = None
+    scale: bool = False
+
+    @property
+    def difference(self) -> list[float]:
+        if not self.shared:
+            return self.own
+        return [sum(parts) for parts in zip(self.own, *self.shared.values(), strict=True)]
+
+
+class Sampling:
+    """One run over a formula. `draws`: how each input is drawn, by (position, name); `upstream`: the gradient."""
+
+    def __init__(
+        self, draw_of: Callable[[tuple[Any, ...]], Draw], upstream: Draw, seed: int = 0, count: int = SAMPLES
+    ) -> None:
+        self._draw_of = draw_of
+        self._upstream = upstream
+        self._random = Random(seed)
+        self._count = count
+        self._orders: dict[Any, list[int]] = {}
+        self._places: dict[Any, list[int]] = {}
+        self.drawn: dict[Any, list[float]] = {}
+        """The samples of each input; other places of one input are inputs of their own."""
+
+    def run(self, formula: Formula) -> Column:
+        """The samples of the last term, its own last rounding left out. Raises Untold."""
+        columns: list[Column] = []
+        last = len(formula) - 1
+        fused = {
+            place
+            for name, operands, _, _ in formula
+            if name in _SUMMING
+            for place in operands
+            if formula[place][0] == "mul"
+        }
+        for place, (name, operands, numbers, dtype) in enumerate(formula):
+            given = [columns[operand] for operand in operands]
+            try:
+                column = self._step(name, given, numbers, dtype, final=place == last, fused=place in fused)
+            except (ValueError, ZeroDivisionError, OverflowError):
+                raise Untold(name) from None
+            columns.append(column)
+        return columns[-1]
+
+    def _step(
+        self, name: str, given: Sequence[Column], numbers: tuple[Any, ...], dtype: str, *, final: bool, fused: bool
+    ) -> Column:
+        if name in ("number", "ratio"):
+            return self._constant(float(numbers[0]))
+        if name in ("input", "upstream"):
+            return self._leaf((name, numbers, None))
+        if name in ("total", "dot", "running", "mean"):
+            if int(numbers[1]) <= 1:
+                return given[0]
+            summed = self._total(name, given[0], numbers, dtype, final=final)
+            return summed if name != "mean" else self._averaged(summed, int(numbers[1]), dtype, final=final)
+        if name == "largest":
+            return self._largest(given[0], numbers)
+        if name == "elsewhere":
+            if given[0].leaf is not None:
+                return self._leaf((*given[0].leaf[:2], (given[0].leaf[2], numbers[0])))
+            return self._elsewhere(given[0], numbers[0])
+        if name == "either":
+            return self._either(given, float(numbers[0]))
+        if name == "cast":
+            return given[0] if final else self._rounded(given[0], dtype, "cast")
+        column = self._pointwise(name, given)
+        if name in ("mul", "div") and any(one.scale for one in given):
+            return column
+        return self._rounded(column, dtype, name, final=final, fused=fused)
+
+    # -- where samples come from ---------------------------------------------------------------------------------------
+
+    def _leaf(self, leaf: Leaf) -> Column:
+        if leaf not in self.drawn:
+            self.drawn[leaf] = self._drawn(self.draw_of(leaf))
+        return Column(self.drawn[leaf], [0.0] * self._count, {}, leaf)
+
+    def draw_of(self, leaf: Leaf) -> Draw:
+        return self._draw_of(leaf[1]) if leaf[0] == "input" else self._upstream
+
+    def _constant(self, value: float) -> Column:
+        return Column([value] * self._count, [0.0] * self._count, {}, scale=abs(math.frexp(value)[0]) == 0.5)
+
+    def _drawn(self, draw: Draw) -> list[float]:
+        """Stratified: one sample in each equal part of the distribution, in random order."""
+        count, random = self._count, self._random
+        strata = [(place + random.random()) / count for place in range(count)]
+        random.shuffle(strata)
+        if draw.distribution == "bool":
+            return [float(part < 0.5) for part in strata]
+        width = draw.high - draw.low
+        if draw.distribution == "normal":
+            middle = (draw.low + draw.high) / 2
+            return [middle + width / 2 * _normal_quantile(part) for part in strata]
+        return [draw.low + width * part for part in strata]
+
+    # -- element by element --------------------------------------------------------------------------------------------
+
+    def _pointwise(self, name: str, given: Sequence[Column]) -> Column:
+        if name in UNARY:
+            function = UNARY[name]
+            pairs = [_or_nan(function, x) for x in given[0].values]
+            slopes = [slope for _, slope in pairs]
+            return self._passed([value for value, _ in pairs], [(slopes, given[0])])
+        if name == "where":
+            chosen = [bool(value) for value in given[0].values]
+            values = [x if which else y for which, x, y in zip(chosen, given[1].values, given[2].values, strict=True)]
+            left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
+            return self._passed(values, [(left, given[1]), (right, given[2])])
+        first, second = given
+        x, y = first.values, second.values
+        if name in ("maximum", "minimum"):
+            above = [(a >= b) == (name == "maximum") for a, b in zip(x, y, strict=True)]
+            values = [a if which else b for which, a, b in zip(above, x, y, strict=True)]
+            return self._passed(values, [([float(w) for w in above], first), ([float(not w) for w in above], second)])
+        if name in ("less", "equal"):
+            same = [float(a < b) if name == "less" else float(a == b) for a, b in zip(x, y, strict=True)]
+            return Column(same, [0.0] * self._count, {})
+        if name == "add":
+            return self._passed([a + b for a, b in zip(x, y, strict=True)], [(None, first), (None, second)])
+        if name == "sub":
+            values = [a - b for a, b in zip(x, y, strict=True)]
+            return self._passed(values, [(None, first), ([-1.0] * self._count, second)])
+        if name == "mul":
+            return self._passed([a * b for a, b in zip(x, y, strict=True)], [(y, first), (x, second)])
+        if name == "div":
+            values = [a / b if b else math.nan for a, b in zip(x, y, strict=True)]
+            by = [1 / b if b else math.nan for b in y]
+            return self._passed(values, [(by, first), ([-v * b for v, b in zip(values, by, strict=True)], second)])
+        if name == "power":
+            values = [_power(a, b) for a, b in zip(x, y, strict=True)]
+            of_base = [v * b / a if a else 0.0 for v, a, b in zip(values, x, y, strict=True)]
+            of_exponent = [v * math.log(a) if a > 0 else 0.0 for v, a in zip(values, x, strict=True)]
+            return self._passed(values, [(of_base, first), (of_exponent, second)])
+        raise Untold(name)
+
+    def _passed(self, values: list[float], parts: Sequence[tuple[list[float] | None, Column]]) -> Column:
+        """A column with what its operands carry, each times its derivative (None: 1)."""
+        own = _combined([(slopes, column.own) for slopes, column in parts])
+        groups = {group: None for _, column in parts for group in column.shared}
+        shared = {
+            group: _combined([(slopes, column.shared[group]) for slopes, column in parts if group in column.shared])
+            for group in groups
+        }
+        return Column(values, own, shared)
+
+    def _rounded(self, column: Column, dtype: str, name: str, *, final: bool = False, fused: bool = False) -> Column:
+        """How the difference comes out of a step: another function's error is added, and both sides are rounded.
+
+        `final`: the last rounding is left to the standard's evaluation; `fused`: one device does not round here.
+        """
+        if dtype not in _NAMES or (final and name not in ULPS):
+            return column
+        form, random = FORMATS[_NAMES[dtype]], self._random
+        short = dtype in _SHORT
+        # an approximation errs uniformly by what its bound leaves beside the last rounding, on both sides
+        error = math.sqrt(2 / 3) * (ULPS[name] - _HALF) if name in ULPS and not short else 0.0
+
+        def passed(value: float, difference: float) -> float:
+            if not is_told(value) or not value:
+                return difference
+            spacing = math.ldexp(1.0, max(math.frexp(value)[1] - 1, form.least) - form.fraction)
+            if error:
+                difference += error * spacing * random.gauss(0.0, 1.0)
+            if final:
+                return difference
+            if short or fused:
+                return difference + spacing * (random.random() - _HALF)
+            # two values that lie closer than the spacing round to the same one, or to neighbours
+            return spacing * math.floor(difference / spacing + random.random())
+
+        return self._per_group(column, passed)
+
+    def _per_group(self, column: Column, passed: Callable[[float, float], float]) -> Column:
+        """New differences: of each element its own, or one per group where the whole group has one value."""
+        values, before = column.values, column.difference
+        group = self.group_of(column)
+        if group is None:
+            pairs = zip(column.own, values, before, strict=True)
+            own = [held + passed(value, difference) - difference for held, value, difference in pairs]
+            return Column(values, own, column.shared)
+        new = list(column.shared.get(group, [0.0] * self._count))
+        for members in self._members(group):
+            first = members[0]
+            change = passed(values[first], before[first]) - before[first]
+            for place in members:
+                new[place] += change
+        return Column(values, column.own, {**column.shared, group: new})
+
+    def one_per_group(self, column: Column) -> Column | None:
+        """One sample of each group, where all of a group have one value; else None."""
+        group = self.group_of(column)
+        if group is None:
+            return None
+        firsts, carried = [members[0] for members in self._members(group)], column.difference
+        return Column([column.values[place] for place in firsts], [carried[place] for place in firsts], {})
+
+    def group_of(self, column: Column) -> Group | None:
+        """The known group all of whose members have one value."""
+        values = column.values
+        if all(value == values[0] for value in values[:64]):
+            return None
+        for group in self._orders:
+            members = self._members(group)
+            if len(members[0]) > 1 and all(values[m[0]] == values[m[-1]] == values[m[len(m) // 2]] for m in members):
+                return tuple(group)
+        return None
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def _members(self, group: Group) -> list[list[int]]:
+        """The places of the samples, group by group."""
+        order = self._orders.get(group)
+        if order is None:
+            order = list(range(self._count))
+            if self._orders:
+                Random(len(self._orders)).shuffle(order)
+            self._orders[group] = order
+        size = min(int(group[1]), _MEMBERS)
+        whole = [order[start : start + size] for start in range(0, self._count - size + 1, size)]
+        left = self._count % size
+        return [*whole, order[-left:]] if left else whole
+
+    def _total(self, name: str, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
+        addends = int(group[1])
+        members, finite = self._members(group), [value for value in x.values if is_told(value)]
+        if not finite:
+            raise Untold("total")
+        mean = math.fsum(finite) / len(finite)
+        variance = math.fsum((value - mean) ** 2 for value in finite) / len(finite)
+        if mean * mean < 7 * variance / len(finite):
+            mean = 0.0  # what a draw of samples shows by chance would grow with the number of addends
+        values, parts = [0.0] * self._count, [0.0] * self._count
+        random = self._random
+        held = _NAMES.get(dtype, "fp32")
+        for places in members:
+            held_addends = addends if name != "running" else random.randint(1, addends)
+            size = len(places)
+            stretch = math.sqrt(held_addends / size)
+            inside = math.fsum(x.values[place] for place in places) - size * mean
+            value = held_addends * mean + stretch * inside
+            # of its own elements' parts the sum has the square root of their number
+            spread = math.sqrt(math.fsum(x.own[place] ** 2 for place in places) / size * held_addends)
+            noise = spread * random.gauss(0.0, 1.0)
+            alpha, beta = (
+                (0.0, 0.0)
+                if final and addends == 2
+                else sum_noise(held_addends, mean, variance, held, golden="chain" if name == "dot" else "framework")
+            )
+            noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
+            for place in places:
+                values[place] = value
+                parts[place] = noise
+            for which, column in x.shared.items():
+                carried = [column[place] for place in places]
+                together = _coherent(carried, held_addends) if which == group else _incoherent(carried, held_addends)
+                drawn = together if which == group else together * random.gauss(0.0, 1.0)
+                for place in places:
+                    parts[place] += drawn
+        return Column(values, [0.0] * self._count, {group: parts})
+
+    def _averaged(self, summed: Column, addends: int, dtype: str, *, final: bool) -> Column:
+        part = [1 / addends] * self._count
+        return self._rounded(
+            self._passed([v / addends for v in summed.values], [(part, summed)]), dtype, "div", final=final
+        )
+
+    def _largest(self, x: Column, group: Group) -> Column:
+        addends = int(group[1])
+        values = [0.0] * self._count
+        ordered = sorted(value for value in x.values if is_told(value))
+        carried = x.difference
+        new = [0.0] * self._count
+        for places in self._members(group):
+            top = max(places, key=lambda place: x.values[place])
+            value = x.values[top]
+            if addends > len(places):
+                # the largest of the others, by the quantile of the largest of so many
+                part = self._random.random() ** (1 / (addends - len(places)))
+                value = max(value, ordered[min(int(part * len(ordered)), len(ordered) - 1)])
+            for place in places:
+                values[place] = value
+                new[place] = carried[top]
+        return Column(values, [0.0] * self._count, {group: new} if any(carried) else {})
+
+    def _elsewhere(self, x: Column, place: Any) -> Column:
+        order = self._places.get(place)
+        if order is None:
+            order = self._places[place] = list(range(self._count))
+            Random(repr(place)).shuffle(order)
+        carried = x.difference
+        return Column([x.values[at] for at in order], [carried[at] for at in order], {})
+
+    def _either(self, given: Sequence[Column], share: float) -> Column:
+        first, second = given
+        chosen = [self._random.random() < share for _ in range(self._count)]
+        values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
+        left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
+        return self._passed(values, [(left, first), (right, second)])
+
+
+def is_told(value: float) -> bool:
+    """Whether a value is a number that float32 holds."""
+    return abs(value) < _LARGEST
+
+
+def _combined(parts: Sequence[tuple[list[float] | None, list[float]]]) -> list[float]:
+    total: list[float] | None = None
+    for slopes, carried in parts:
+        scaled = carried if slopes is None else [s * c if c else 0.0 for s, c in zip(slopes, carried, strict=True)]
+        total = scaled if total is None else [a + b for a, b in zip(total, scaled, strict=True)]
+    return total or []
+
+
+def _coherent(carried: Sequence[float], addends: int) -> float:
+    """The sum over `addends` of what one source has brought into each: all of one sign adds up, else a random walk."""
+    size = len(carried)
+    middle = math.fsum(carried) / size
+    spread = math.fsum((value - middle) ** 2 for value in carried) / size
+    if size >= addends:
+        return middle * addends
+    if middle * middle > 9 * spread / size:
+        return middle * addends
+    return math.copysign(math.sqrt(addends * (spread + middle * middle)), middle)
+
+
+def _incoherent(carried: Sequence[float], addends: int) -> float:
+    """The deviation of a sum of `addends` parts that have nothing to do with each other."""
+    return math.sqrt(math.fsum(value * value for value in carried) / len(carried) * addends)
+
+
+def _or_nan(function: Callable[[float], tuple[float, float]], x: float) -> tuple[float, float]:
+    try:
+        return function(x)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan, math.nan
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        value = math.pow(base, exponent)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan
+    return value
+
+
+def _normal_quantile(part: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(min(max(part, 1e-12), 1 - 1e-12))
