@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, Drift, drift
-from opscan.judging.floating import FORMATS, PARTS, part_of
+from opscan.judging.floating import FORMATS, PARTS, Format, part_of
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
 from opscan.judging.tails import any_of, mixture_tail, more_than
@@ -152,6 +152,12 @@ def _case_failure(rule: Rule, dtype: str, walk: Walk, outputs: int) -> float:
 @lru_cache(maxsize=65536)
 def _element_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
     """P(|difference| > atol + rtol |result|) of one element, its last rounding included."""
+    smooth = _smooth_failure(dtype, walk, atol, rtol)
+    return walk.borne_out(smooth, FORMATS[dtype], atol, rtol) if isinstance(walk, Spread) else smooth
+
+
+def _smooth_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
+    """The same from the deviation of the difference at each result."""
     epsilon = FORMATS[dtype].epsilon
     if rtol >= walk.most:
         return 0.0
@@ -165,6 +171,11 @@ def _element_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
     return min(1.0, straight + _flip_probability(dtype, walk, atol, rtol))
 
 
+def _unit(form: Format, result: float) -> float:
+    """A unit in the last place, half an epsilon to an epsilon of a result, as it is on the average."""
+    return 0.72 * form.epsilon * max(abs(result), 2.0**form.least)
+
+
 def _hopeless(walk: Walk, bound: float) -> bool:
     """Whether no element of any case gets beyond a bound: less than 1e-14 at the widest drift and the longest tail."""
     widest = walk.scale(abs(walk.mean) + 6 * walk.deviation)
@@ -176,8 +187,10 @@ def mixture_tail_at(walk: Walk, result: float, bound: float, rounding: float) ->
     scale = walk.scale(result)
     if not scale or bound >= walk.most * abs(result):
         return 0.0
-    left = bound - rounding * abs(result)
-    return mixture_tail(max(left, bound / 2) / scale, walk.shape(result))
+    left = max(bound - rounding * abs(result), bound / 2)
+    if isinstance(walk, Spread):
+        return walk.tail.beyond(left / scale)
+    return mixture_tail(left / scale, walk.shape(result))
 
 
 @lru_cache(maxsize=65536)
@@ -186,7 +199,7 @@ def _flip_probability(dtype: str, walk: Walk, atol: float, rtol: float) -> float
     form = FORMATS[dtype]
 
     def flips(result: float) -> float:
-        unit = 0.72 * form.epsilon * max(abs(result), 2.0**form.least)
+        unit = _unit(form, result)
         if unit <= atol + rtol * abs(result):
             return 0.0
         scale = walk.scale(result) / math.sqrt(2)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from opscan.dataclass import dataclass
+from opscan.judging.drifts.spread import Spread
 from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule, allowed_failures
@@ -51,7 +52,7 @@ def derive(dtype: str, loads: Sequence[Load], limit: float) -> Derived | None:
     widest, atol, drifting, steps, most = loads[0], 0.0, 0.0, 1, 1
     for load in loads:
         walk, count = load.walk, max(load.count, 1)
-        factor = _tail_factor(walk.shape(0.0), allowed / count)
+        factor = _tail_factor(walk.tail.shape if isinstance(walk, Spread) else walk.shape(0.0), allowed / count)
         if math.sqrt(walk.alpha) * factor > atol:
             widest, atol = load, math.sqrt(walk.alpha) * factor
         drifting = max(drifting, math.sqrt(walk.beta) * _tail_factor(math.inf, allowed / count))

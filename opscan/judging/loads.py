@@ -247,6 +247,8 @@ def _spreads_averages(packet: str) -> bool:
 def _roundings_of_addends(tensor: TensorClass, packets: Sequence[str], averages: bool, own: bool) -> int:
     """How often an addend is rounded on its way, the sum included. The framework's own product over an axis rounds
     factor by factor, and its cross product each of the products, in the format of the output."""
+    if tensor.dtype in ("fp16", "bf16") and all(packet == "mean" for packet in packets):
+        return 1  # summed and divided in float32, rounded once
     if averages and (own or not any(map(_spreads_averages, packets))):
         return 2
     if own and any("prod" in packet for packet in packets):

@@ -226,7 +226,7 @@ def test_profiles_of_ones_own(house: Path) -> None:
 
 
 def test_standards_and_assignments_of_ones_own(house: Path) -> None:
-    (report,) = audit(house).audit.files
+    (report,) = audit(house, standard="named").audit.files
     assert report.recommended is not None
     assert (report.recommended["fp16"], report.recommended["fp32"]) == ("house", "house")
     assert report.expression["mixed_tolerance_bm"]["fp16_rtol"] == 2e-3
@@ -239,7 +239,7 @@ def test_standards_and_assignments_of_ones_own(house: Path) -> None:
 
 
 def test_names_of_other_tools_of_ones_own(house: Path) -> None:
-    (file,) = json.loads(export(audit(house).audit, "ttk"))["files"]
+    (file,) = json.loads(export(audit(house, standard="named").audit, "ttk"))["files"]
     named = {dtype: row["is"] for dtype, row in file["tensors"]["output:0"].items()}
     assert named == {"fp32": "close", "fp64": "mix_tolerance", "fp16": "close"}
 

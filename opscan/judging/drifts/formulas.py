@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from opscan.judging.drifts.levels import levels_of
+from opscan.judging.drifts.levels import is_pointwise, levels_of
 from opscan.judging.drifts.sampling import Draw, Untold
 from opscan.judging.drifts.spread import Spread, spread_of
 from opscan.model import NumericClass, TensorClass
@@ -15,6 +15,9 @@ from opscan.numerics.elements.term import Formula
 
 _LINEAR = frozenset({"input", "upstream", "number", "ratio", "elsewhere", "cast", "neg", "total", "dot", "mean"})
 """Steps of a single sum; products of two inputs are among them where they are added up."""
+_LEAVES = frozenset({"input", "upstream", "elsewhere"})
+_SHORT = frozenset({"float16", "bfloat16"})
+"""Formats in which a product that is kept before it is added has lost digits that a fused kernel keeps."""
 _STEPS_AN_OCTAVE = 2
 _EXACT_UP_TO = 32
 DrawOf = Callable[[tuple[int, str]], Draw]
@@ -28,7 +31,8 @@ def composed_spread(tensor: TensorClass, draw_of: DrawOf, upstream: tuple[float,
     if is_single_sum(formula):
         return None, ""
     places = {step[2]: draw_of(step[2]) for step in formula if step[0] == "input"}
-    found = _spread(coarse(formula), tuple(places.items()), upstream)
+    several = tensor.extent > 2 and is_pointwise(formula)
+    found = _spread(coarse(formula), tuple(places.items()), upstream, several)
     return (None, found) if isinstance(found, str) else (found, "")
 
 
@@ -44,10 +48,12 @@ def _last_step(tensor: TensorClass) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _spread(formula: Formula, draws: tuple[tuple[Any, Draw], ...], upstream: tuple[float, float]) -> Spread | str:
+def _spread(
+    formula: Formula, draws: tuple[tuple[Any, Draw], ...], upstream: tuple[float, float], several: bool
+) -> Spread | str:
     known = dict(draws)
     try:
-        return spread_of(levels_of(formula, known.__getitem__, Draw(*upstream)))
+        return spread_of(levels_of(formula, known.__getitem__, Draw(*upstream), several=several))
     except Untold as step:
         return str(step)
 
@@ -55,11 +61,11 @@ def _spread(formula: Formula, draws: tuple[tuple[Any, Draw], ...], upstream: tup
 def is_single_sum(formula: Formula) -> bool:
     """Whether one sum of inputs or of products of two of them is all there is."""
     sums = products = 0
-    for name, operands, _, _ in formula:
+    for name, operands, _, dtype in formula:
         if name in ("total", "dot", "mean", "running"):
             sums += 1
             continue
-        if name == "mul" and all(formula[place][0] in ("input", "upstream", "elsewhere") for place in operands):
+        if name == "mul" and dtype not in _SHORT and all(formula[place][0] in _LEAVES for place in operands):
             products += 1
         elif name not in _LINEAR:
             return False

@@ -20,23 +20,28 @@ DrawOf = Callable[[tuple[Any, ...]], Draw]
 Drawn = dict[Leaf, list[float]]
 _KEPT = 16
 _MOST_LEVELS = 4
+_MOST_LEAVES = 8
+"""Of more inputs the results near 0 are dense and smooth, and moves among them slow."""
 _SWEEPS = 4
-_RUNS = 4
+_RUNS = 8
 """Runs over a formula with sums; twice as many for a result of which each group has one value."""
 _FEW, _MANY = 0.25, 0.6
 """Shares of the moves that may stay; the moves get smaller or larger to get there."""
 _GROUPED = frozenset({"total", "dot", "mean", "largest", "running", "either"})
 
 
-def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw) -> list[Level]:
-    """The samples of a formula, and of its small results where it goes element by element. Raises Untold."""
-    sampling = Sampling(draw_of, upstream)
+def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: bool = False) -> list[Level]:
+    """The samples of a formula, and of its small results where it goes element by element.
+
+    `several`: it adds up several elements one by one, which another device may do in another order. Raises Untold.
+    """
+    sampling = Sampling(draw_of, upstream, reordered=several)
     column = sampling.run(formula)
     if not any(column.difference):
         return [Level(column, 1.0)]
-    if not _is_pointwise(formula):
-        return [Level(_pooled(formula, draw_of, upstream, sampling, column), 1.0)]
-    levels = [Level(column, 1.0)]
+    if not is_pointwise(formula) or len(sampling.drawn) > _MOST_LEAVES:
+        return [Level(_pooled(formula, draw_of, upstream, sampling, column, several), 1.0)]
+    levels = [Level(_pooled(formula, draw_of, upstream, sampling, column, several), 1.0)]
     moving, drawn = _Moving(formula, sampling, Random(1)), sampling.drawn
     while len(levels) < _MOST_LEVELS:
         sizes = [abs(value) if is_told(value) else inf for value in column.values]
@@ -50,13 +55,15 @@ def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw) -> list[Level]:
     return levels
 
 
-def _pooled(formula: Formula, draw_of: DrawOf, upstream: Draw, sampling: Sampling, column: Column) -> Column:
+def _pooled(
+    formula: Formula, draw_of: DrawOf, upstream: Draw, sampling: Sampling, column: Column, several: bool
+) -> Column:
     """The samples of several runs; one of each group where all of a group have one value."""
     grouped = sampling.one_per_group(column)
     first = grouped or column
     pool = Column(list(first.values), list(first.difference), {})
     for seed in range(1, _RUNS if grouped is None else 2 * _RUNS):
-        other = Sampling(draw_of, upstream, seed)
+        other = Sampling(draw_of, upstream, seed, reordered=several)
         more = other.run(formula)
         more = more if grouped is None else other.one_per_group(more) or more
         pool.values.extend(more.values)
@@ -105,7 +112,7 @@ def _reflected(value: float, low: float, high: float) -> float:
     return 2 * low - value if value < low else 2 * high - value if value > high else value
 
 
-def _is_pointwise(formula: Formula) -> bool:
+def is_pointwise(formula: Formula) -> bool:
     """Whether each element depends on elements of the inputs alone."""
     return all(
         name not in _GROUPED and (name != "elsewhere" or formula[operands[0]][0] in ("input", "upstream", "elsewhere"))

@@ -75,15 +75,19 @@ class Column:
 
 
 class Sampling:
-    """One run over a formula. `draws`: how each input is drawn, by (position, name); `upstream`: the gradient."""
+    """One run over a formula. `draw_of`: how an input is drawn, by (position, name); `upstream`: the gradient.
+
+    `reordered`: sums and products of elements may be computed in another order, so that each rounds for itself.
+    """
 
     def __init__(
-        self, draw_of: Callable[[tuple[Any, ...]], Draw], upstream: Draw, seed: int = 0, count: int = SAMPLES
+        self, draw_of: Callable[[tuple[Any, ...]], Draw], upstream: Draw, seed: int = 0, *, reordered: bool = False
     ) -> None:
         self._draw_of = draw_of
         self._upstream = upstream
         self._random = Random(seed)
-        self._count = count
+        self._count = SAMPLES
+        self._reordered = reordered
         self._orders: dict[Any, list[int]] = {}
         self._places: dict[Any, list[int]] = {}
         self.drawn: dict[Any, list[float]] = {}
@@ -234,6 +238,8 @@ class Sampling:
                 return difference
             if short or fused:
                 return difference + spacing * (random.random() - _HALF)
+            if self._reordered:
+                return difference + spacing * (random.random() - random.random())
             # two values that lie closer than the spacing round to the same one, or to neighbours
             return spacing * math.floor(difference / spacing + random.random())
 

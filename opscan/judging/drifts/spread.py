@@ -7,23 +7,63 @@ difference fall off is read from the smallest ones (Hill's estimator and a power
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from random import Random
 
 from opscan.dataclass import dataclass
 from opscan.judging.drifts.sampling import Column, Untold, is_told
+from opscan.judging.floating import Format
+from opscan.judging.tails import mixture_tail
 
 _WINDOWS = 32
 _SMALLEST = 32
 """The law of the smallest results is read from so small a part of the samples, and a few more."""
 _DECADES = 8
 _PLACES = 4
+_BOUNDED = 2.8
+"""Of a thousand normal differences one is almost surely larger than so many deviations."""
+_MANY = 900
+_BEYOND = 1.1
+_SEEN = 0.98
+"""Up to this part the ratios that were seen say how often a larger one occurs."""
+_KEPT = 256
+_COUNTED = 30
 _HALF = 0.5
 _LEAST = 1e-45
 """Smaller results are 0 in every format that is compared."""
 _USUAL = math.sqrt(math.pi / 2)
 """Deviation of a normal variable in units of its mean size."""
+
+
 Pair = tuple[float, float]
 """The size of a result, and the difference of two correct ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
+    """How often a difference is so many deviations: `ratios` seen, in order; beyond them a normal variable of uncertain
+    variance (`shape`, see `tails.mixture_tail`), or nothing beyond `reach`, that of few bounded roundings."""
+
+    ratios: tuple[float, ...]
+    shape: float
+    reach: float
+
+    def beyond(self, ratio: float) -> float:
+        """P(|difference| > ratio deviations)."""
+        if ratio <= 0:
+            return 1.0
+        count = len(self.ratios)
+        if not count:
+            return mixture_tail(ratio, self.shape)
+        seen = bisect_left(self.ratios, ratio)
+        last = int(count * _SEEN)
+        if seen <= last:
+            return 1 - seen / count
+        edge, left = self.ratios[last], 1 - last / count
+        if math.isinf(self.reach):
+            return left * mixture_tail(ratio, self.shape) / max(mixture_tail(edge, self.shape), 1e-300)
+        return left * max(self.reach - ratio, 0.0) / max(self.reach - edge, 1e-9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,17 +77,15 @@ class Spread:
     deviation: float
     alpha: float
     beta: float
-    tail: float
+    tail: Tail
+    seen: tuple[Pair, ...] = ()
+    """The samples themselves: size of the result, and of the difference."""
     most: float = math.inf
 
     def scale(self, result: float) -> float:
         """Deviation of the difference at a result."""
         found = self.scales.get(abs(result))
         return math.sqrt(self.alpha + self.beta * result * result) if found is None else found
-
-    def shape(self, result: float) -> float:  # noqa: ARG002  the same everywhere
-        """Shape of the tail of the difference: see `tails.mixture_tail`."""
-        return self.tail
 
     @property
     def typical(self) -> float:
@@ -57,6 +95,20 @@ class Spread:
     def average(self, share: Callable[[float], float]) -> float:
         """The mean of `share(size)` over the results."""
         return min(1.0, sum(weight * share(size) for size, weight in self.places))
+
+    def borne_out(self, smooth: float, form: Format, atol: float, rtol: float) -> float:
+        """`smooth`, the predicted share of elements out of tolerance, as far as the samples bear it out.
+
+        Many that fail are counted, their last rounding done; of few or none no more are taken to than may be.
+        """
+        random, failing = Random(0), 0
+        for size, difference in self.seen:
+            spacing = math.ldexp(1.0, max(math.frexp(size)[1] - 1, form.least) - form.fraction)
+            failing += spacing * math.floor(difference / spacing + random.random()) > atol + rtol * size
+        count = len(self.seen)
+        if not count or failing >= _COUNTED:
+            return failing / count if count else smooth
+        return min(smooth, (failing + 2 * math.sqrt(failing) + 1) / count)
 
     def beyond(self, reach: float) -> float:
         """P(|result| > reach)."""
@@ -77,7 +129,8 @@ def spread_of(levels: Sequence[Level]) -> Spread:
     Raises Untold where most of the results lie outside a function's domain.
     """
     column = levels[0].column
-    values = [y for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)]
+    told = [(y, d) for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)]
+    values = [y for y, _ in told]
     if len(values) < _HALF * len(column.values):
         raise Untold("a function outside of its domain")
     mean = math.fsum(values) / len(values)
@@ -91,9 +144,10 @@ def spread_of(levels: Sequence[Level]) -> Spread:
             places.append((size, weight))
             scales[size] = scale
     if not any(scales.values()):
-        return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, math.inf)
+        return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, Tail((), math.inf, math.inf))
+    seen = tuple([(abs(y), abs(d)) for y, d in told])
     alpha, beta = _bounds(scales, math.hypot(mean, deviation))
-    return Spread(tuple(places), scales, mean, deviation, alpha, beta, _tail(tails))
+    return Spread(tuple(places), scales, mean, deviation, alpha, beta, _tail(tails), seen)
 
 
 def _bounds(scales: dict[float, float], typical: float) -> tuple[float, float]:
@@ -146,9 +200,7 @@ def _towards_zero(
         return []
     spans = [math.log(edge / size) for size, _ in smallest[:-1]]
     falls = min(max(len(spans) / max(math.fsum(spans), 1e-9), 0.1), 50.0)
-    steep = _steepness(positive)
-    # far below the edge an element fails as often as its difference is large: the mean decides, not rare large ones
-    base = _USUAL * math.fsum(abs(difference) / (size / edge) ** steep for size, difference in smallest) / len(smallest)
+    fixed, growth = _law(positive[: max(len(positive) // 4, len(smallest))])
     found = []
     ratio = 10 ** (-1 / _PLACES)
     upper = 1.0
@@ -156,35 +208,43 @@ def _towards_zero(
         lower = upper * ratio if step < _DECADES * _PLACES - 1 else 0.0
         part = upper**falls - lower**falls
         place = edge * upper * math.sqrt(ratio)
-        found.append((place, weight * part, base * (place / edge) ** steep))
+        found.append((place, weight * part, _USUAL * (fixed + growth * place)))
         upper *= ratio
     return found
 
 
-def _steepness(positive: Sequence[Pair]) -> float:
-    """With which power of the result its difference grows near 0: 0 where parts cancel, 1 where it is relative."""
-    length = max(len(positive) // 64, 16)
-    parts = [positive[start : start + length] for start in range(0, 6 * length, length)]
-    points = []
-    for part in parts:
-        if len(part) < length or not any(difference for _, difference in part):
-            continue
-        points.append(tuple(math.log(math.fsum(map(abs, axis))) for axis in zip(*part, strict=True)))
-    if len(points) < 3:
-        return 0.0
-    middle = [sum(axis) / len(points) for axis in zip(*points, strict=True)]
-    across = sum((x - middle[0]) ** 2 for x, _ in points)
-    slope = sum((x - middle[0]) * (y - middle[1]) for x, y in points) / across if across > 1e-6 else 0.0
-    return 0.0 if slope < 0.3 else 1.0 if slope > 0.7 else slope
+def _law(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """(a, b): small results y differ by a + b |y| in the mean: parts that cancel leave a, all else is relative.
+
+    An `a` that the samples do not show beyond doubt is none.
+    """
+    weight = 1 / len(pairs)
+    across = [size for size, _ in pairs]
+    apart = [abs(difference) for _, difference in pairs]
+    middle, usual = math.fsum(across) * weight, math.fsum(apart) * weight
+    spread = math.fsum((size - middle) ** 2 for size in across)
+    if not spread:
+        return usual, 0.0
+    pull = math.fsum((size - middle) * d for size, d in zip(across, apart, strict=True)) / spread
+    growth = min(max(pull, 0.0), usual / middle)
+    fixed = usual - growth * middle
+    left = math.fsum((d - fixed - growth * size) ** 2 for size, d in zip(across, apart, strict=True)) * weight
+    doubt = math.sqrt(left * (weight + middle * middle / spread))
+    return (fixed, growth) if fixed > 2 * doubt else (0.0, usual / middle)
 
 
-def _tail(windows: Sequence[Sequence[Pair]]) -> float:
-    """The shape of the tail from the kurtosis within windows: 3 (1 + 1/shape)."""
-    fourth = second = 0.0
+def _tail(windows: Sequence[Sequence[Pair]]) -> Tail:
+    """From the differences within windows; the shape from their kurtosis, 3 (1 + 1/shape)."""
+    ratios: list[float] = []
     for window in windows:
         scale = _rms([difference for _, difference in window])
         if scale:
-            fourth += math.fsum((difference / scale) ** 4 for _, difference in window)
-            second += len(window)
-    excess = fourth / second / 3 - 1 if second else 0.0
-    return math.inf if excess < 0.05 else max(1.0, 1 / excess)
+            ratios += [abs(difference) / scale for _, difference in window]
+    if not ratios:
+        return Tail((), math.inf, math.inf)
+    ratios.sort()
+    excess = math.fsum(ratio**4 for ratio in ratios) / len(ratios) / 3 - 1
+    shape = math.inf if excess < 0.05 else max(1.0, 1 / excess)
+    bounded = len(ratios) >= _MANY and ratios[-1] < _BOUNDED
+    every = max(len(ratios) // _KEPT, 1)
+    return Tail(tuple(ratios[::every]), shape, _BEYOND * ratios[-1] if bounded else math.inf)

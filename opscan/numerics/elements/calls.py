@@ -8,7 +8,7 @@ from typing import Any
 from opscan.numerics.bits import Bits, Level, place_key
 from opscan.numerics.call import Call, Operand
 from opscan.numerics.elements.functions import Arithmetic, either, elsewhere, inner, kept_in, lifted
-from opscan.numerics.elements.layers import LAYERS
+from opscan.numerics.elements.layers import LAYERS, PACKETS
 from opscan.numerics.elements.pointwise import FUNCTIONS, Given, Untold
 from opscan.numerics.elements.term import Term, number
 
@@ -56,6 +56,8 @@ def _terms(call: Call, kind: str, output: Operand, results: Sequence[Bits]) -> S
         if _is_one_step(call):
             of = Arithmetic(output.dtype)
         return [FUNCTIONS[call.packet](of, given)]
+    if call.packet in PACKETS:
+        return PACKETS[call.packet](of, given)
     if kind in LAYERS:
         return LAYERS[kind](of, given)
     if kind == "cast":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opscan.numerics.call import Call, Operand, spatial
-from opscan.numerics.elements.functions import Arithmetic, either, elsewhere, group_of, lifted, ratio
+from opscan.numerics.elements.functions import Arithmetic, either, elsewhere, group_of, inner, kept_in, lifted, ratio
 from opscan.numerics.elements.pointwise import Given
 from opscan.numerics.elements.term import Group, Term
 
@@ -101,6 +101,7 @@ def _norm(of: Arithmetic, given: Given) -> Terms:
 
 def _log_sum_exp(of: Arithmetic, given: Given) -> Terms:
     group, x = _axes(given.call)[0], lifted(given.self)
+    of = Arithmetic(given.call.output.dtype)  # PyTorch writes each step to memory
     top = of.largest(x, group)
     return [of.add(of.log(of.total(of.exp(of.sub(x, top)), group)), top)]
 
@@ -117,7 +118,8 @@ def _softmax(of: Arithmetic, given: Given) -> Terms:
     group, x = _axes(given.call)[0], lifted(given.self)
     if given.call.packet == "_log_softmax":
         shifted = of.sub(x, of.largest(x, group))
-        return [of.sub(shifted, of.log(of.total(of.exp(shifted), group)))]
+        logarithm = of.log(of.total(of.exp(shifted), group))
+        return [of.sub(shifted, kept_in(logarithm, given.call.output.dtype))]  # as the kernels on a CPU keep it
     return [None if given.call.packet == "_masked_softmax" else softmax(of, x, group)]
 
 
@@ -163,7 +165,7 @@ def _entropy(of: Arithmetic, given: Given) -> Term:
 
 def _entropy_of_logits(of: Arithmetic, given: Given) -> Term:
     x, target, weight = given.self, given.target, given.pos_weight
-    logarithm = of.log_sigmoid(x)
+    logarithm = kept_in(Arithmetic(inner(of.dtype)).log_sigmoid(x), of.dtype)
     if weight is not None:
         logarithm = of.mul(of.add(of.mul(of.sub(weight, 1), target), 1), logarithm)
     loss = of.sub(of.mul(of.sub(1, target), x), logarithm)
@@ -184,8 +186,15 @@ _LOSSES: dict[str, Callable[[Arithmetic, Given], Term]] = {
 }
 
 
+_STEP_BY_STEP = frozenset({"binary_cross_entropy_with_logits", "soft_margin_loss"})
+"""PyTorch composes them of operators, each of which writes its result to memory."""
+
+
 def _loss(of: Arithmetic, given: Given) -> Terms:
-    return [_reduced(of, _LOSSES[given.call.packet](of, given), given.call)]
+    dtype = given.call.output.dtype
+    steps = Arithmetic(dtype) if given.call.packet in _STEP_BY_STEP else of
+    # each element's loss is written to memory before they are added up
+    return [_reduced(of, kept_in(_LOSSES[given.call.packet](steps, given), dtype), given.call)]
 
 
 def _reduced(of: Arithmetic, loss: Term, call: Call) -> Term:
@@ -394,6 +403,16 @@ def _shapes(call: Call) -> tuple[Any, ...]:
     return (call.packet, *[operand.shape for operand in call.operands()])
 
 
+def _log_sigmoid(of: Arithmetic, given: Given) -> Terms:
+    return [of.log_sigmoid(given.self), kept_in(of.exp(of.neg(of.abs(given.self))), given.call.output.dtype)]
+
+
+def _gated(of: Arithmetic, given: Given) -> Terms:
+    return [of.mul(given.self, of.sigmoid(elsewhere(given.self, "gate")))]
+
+
+PACKETS: dict[str, Layer] = {"log_sigmoid_forward": _log_sigmoid, "glu": _gated}
+"""By name, before the kind is looked at."""
 LAYERS: dict[str, Layer] = {
     "sum": _sum,
     "mean": _sum,

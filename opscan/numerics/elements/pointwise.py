@@ -8,7 +8,7 @@ from typing import Any
 
 from opscan.numerics.bits import Bits
 from opscan.numerics.call import Call, Operand
-from opscan.numerics.elements.functions import Arithmetic, Value, lifted, ratio
+from opscan.numerics.elements.functions import Arithmetic, Value, either, elsewhere, lifted, ratio
 from opscan.numerics.elements.term import Term
 
 Function = Callable[[Arithmetic, "Given"], "Term | None"]
@@ -114,6 +114,21 @@ def _gelu_backward(of: Arithmetic, given: Given) -> Term:
 def _silu_backward(of: Arithmetic, given: Given) -> Term:
     s = of.sigmoid(given.self)
     return of.mul(of.mul(given.grad_output, s), of.add(of.mul(given.self, of.sub(1, s)), 1))
+
+
+def _log_sigmoid_backward(of: Arithmetic, given: Given) -> Term:
+    """As the kernels on a CPU compute it, from exp(-|x|) that the forward has kept."""
+    part = of.div(given.buffer, of.add(given.buffer, 1))
+    return of.mul(given.grad_output, of.where(of.less(given.self, 0), of.sub(1, part), part))
+
+
+def _glu_backward(of: Arithmetic, given: Given) -> Term:
+    """Of one half of the input or the other."""
+    first, second = lifted(given.self), elsewhere(given.self, "gate")
+    gate = of.sigmoid(second)
+    own = of.mul(gate, given.grad_output)
+    other = of.mul(of.mul(of.mul(of.sub(1, gate), gate), given.grad_output), first)
+    return either(own, other, 0.5)
 
 
 def _softplus(of: Arithmetic, given: Given) -> Term:
@@ -246,8 +261,8 @@ FUNCTIONS: dict[str, Function] = {
     "pow": lambda of, given: of.pow(given.self, given.exponent),
     "sigmoid_backward": lambda of, given: of.mul(given.grad_output, of.mul(of.sub(1, given.output), given.output)),
     "tanh_backward": lambda of, given: of.mul(given.grad_output, of.sub(1, of.mul(given.output, given.output))),
-    "log_sigmoid_forward": lambda of, given: of.log_sigmoid(given.self),
-    "log_sigmoid_backward": lambda of, given: of.mul(given.grad_output, of.sigmoid(of.neg(given.self))),
+    "log_sigmoid_backward": _log_sigmoid_backward,
+    "glu_backward": _glu_backward,
     "silu": lambda of, given: of.div(given.self, of.add(of.exp(of.neg(given.self)), 1)),
     "silu_backward": _silu_backward,
     "gelu": _gelu,
