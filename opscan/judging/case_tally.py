@@ -50,6 +50,13 @@ class _Group:
     proposals: dict[str, tuple[int, Any]] = field(default_factory=dict)
     safe: bool = True
     writable: bool = True
+    rates: list[tuple[Likeness, float]] = field(default_factory=list)
+    """False alarms under the standard, of one case of each likeness."""
+
+    @property
+    def rate(self) -> float:
+        """The mean over its cases."""
+        return sum(like.count * rate for like, rate in self.rates) / max(len(self.members), 1)
 
 
 @dataclass(slots=True)
@@ -155,6 +162,7 @@ class Tally:
         group.safe = group.safe and case_words.is_safe(unit)
         group.writable = group.writable and case_words.is_writable(unit)
         proposal = unit.recommendation.expression
+        group.rates.append((like, unit.rate))
         like.group = group
         like.place = group.proposals.setdefault(repr(proposal), (len(group.proposals), proposal))[0]
 
@@ -216,7 +224,9 @@ class Tally:
         for (rule, _), group in self._groups.items():
             fix = "safe" if group.safe else "unsafe" if group.writable else "manual"
             fix = "manual" if rule == "no-threshold-row" else fix
-            message = case_words.message(rule, group.first, self._unit_of(group.largest[1]))
+            message = case_words.message(
+                rule, group.first, self._unit_of(group.largest[1]), (group.rate, len(group.members))
+            )
             finding = find(rule, shown, message, count=len(group.members), fix=fix)
             if basis == "name":
                 finding = at_most(finding, "warning")

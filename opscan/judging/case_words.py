@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from opscan.judging.messages import acc_text, behaviour, percent, recommendation_text, tensor_text, wrong_text
+from opscan.judging.messages import (
+    acc_text,
+    behaviour,
+    percent,
+    recommendation_text,
+    share_of_run,
+    tensor_text,
+    wrong_text,
+)
 from opscan.judging.safety import draws_nan, is_unsure
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, lets_through
@@ -48,8 +56,9 @@ def is_writable(unit: Unit) -> bool:
     return unit.recommendation.expression is not None and unit.recommendation.adequate
 
 
-def message(rule: str, first: Unit, largest: Unit) -> str:
-    """Of cases that have one problem: the first of them, and the one that adds up most."""
+def message(rule: str, first: Unit, largest: Unit, rate: tuple[float, int]) -> str:
+    """Of cases that have one problem: the first of them, and the one that adds up most. `rate`: the mean share of them
+    that correct kernels fail, and how many they are."""
     acc = acc_text(first.verdicts[0].case.acc)
     crash = next((v.effective.crash for v in first.verdicts[0].tensors if v.effective.crash), "")
     if crash:
@@ -68,8 +77,11 @@ def message(rule: str, first: Unit, largest: Unit) -> str:
     if rule == "no-threshold-row":
         dtype = largest.verdicts[0].tensors[-1].tensor.dtype
         return f"ATK compares {dtype} with torch.equal whatever the standard says, but {words}: leave this dtype out"
-    rate = f" in {percent(largest.rate)} of such cases" if rule == "standard-inadequate" else ""
-    return f"{acc} fails correct kernels{rate}: {words}; {advice}"
+    if rule != "standard-inadequate":
+        return f"{acc} fails correct kernels: {words}; {advice}"
+    share, cases = rate
+    own = f", {percent(largest.rate)} of those like this" if abs(largest.rate - share) > share / 2 else ""
+    return f"{acc} fails correct kernels in {share_of_run(share, cases)}{own}: {words}; {advice}"
 
 
 def why_unknown(unit: Unit) -> str:

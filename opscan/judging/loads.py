@@ -278,7 +278,9 @@ def draw_of(case: Case, place: tuple[int, str], judge: Judge) -> Draw:
     if given.dtype == "bool":
         return Draw(0.0, 1.0, "bool")
     found = _range(given) or next((r for m in given.members or () if (r := _range(m)) is not None), None)
-    return Draw(*judge.upstream) if found is None else Draw(*found)
+    outliers = given.outliers or next((m.outliers for m in given.members or () if m.outliers), None)
+    low, high, distribution = found or (*judge.upstream, "uniform")
+    return Draw(low, high, distribution, outliers if outliers and 0 < outliers[0] < 1 < outliers[1] else None)
 
 
 def input_range(case: Case) -> tuple[float, float, str] | None:
@@ -293,7 +295,7 @@ def what_decides(case: Case) -> tuple[Any, ...]:
     """What the loads of a case depend on besides its compared tensors: dtypes, ranges, thin and named axes."""
     tensors = _all_tensors(case.inputs)
     thin = thin_axes([given.shape or () for given in tensors])
-    return tuple([(given.dtype, repr(given.values)) for given in tensors]), thin, _named_axes(case)
+    return tuple([(given.dtype, repr(given.values), given.outliers) for given in tensors]), thin, _named_axes(case)
 
 
 def thin_axes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[bool, ...], ...]:

@@ -12,7 +12,7 @@ from opscan.judging.adequacy import about, stepped, walk_ladder
 from opscan.judging.assignments import ladder_of
 from opscan.judging.derived import derive
 from opscan.judging.expression import expression
-from opscan.judging.floating import part_of
+from opscan.judging.floating import FORMATS, part_of
 from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
@@ -130,10 +130,13 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         exact = dict.fromkeys(dtypes, "value-equal")
         written, reason = expression(exact, judge.atk_version)
         return Recommendation(exact, written, reason, registered=_registered(written, judge.atk_version))
+    if not any(part_of(dtype) in FORMATS for dtype in dtypes):
+        declared = ()  # what is compared is no floating tensor, whatever is drawn
     loads = {name: _loads(verdicts, name, seen=name in dtypes) for name in (*dtypes, *declared)}
     writable = load_standards().profile(judge.atk_version).comparators.get("mixed_tolerance_bm") is not False
     chosen = {
-        name: choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge.scenario))
+        name: _dispatched(verdicts, name)
+        or choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge.scenario))
         for name, cases in loads.items()
     }
     standards = {name: choice.name for name, choice in chosen.items()}
@@ -160,6 +163,15 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         {name: choice.why for name, choice in chosen.items() if choice.why is not None},
         remedies(weak, judge) if weak else "",
     )
+
+
+def _dispatched(verdicts: Sequence[CaseVerdict], dtype: str) -> Choice | None:
+    """The step that ATK lets a dtype differ by, where a tensor of it needs a tolerance; None where it has no step."""
+    known = load_standards()
+    name, _ = known.dispatch.get(dtype, ("", ""))
+    rule = known.rule(name, dtype) if name else None
+    needs = any(v.need == "tolerance" and v.tensor.dtype == dtype for case in verdicts for v in case.tensors)
+    return Choice(name, rule) if needs and rule is not None and not rule.exact else None
 
 
 def choose(

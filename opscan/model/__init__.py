@@ -33,6 +33,7 @@ from opscan.model.written import (
     Spec,
     SpecInput,
     Unread,
+    two_numbers,
 )
 
 __all__ = [
@@ -66,4 +67,5 @@ __all__ = [
     "TensorClass",
     "TensorReport",
     "Unread",
+    "two_numbers",
 ]

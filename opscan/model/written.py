@@ -141,6 +141,8 @@ class CaseInput:
     backward: bool = True
     required: bool = True
     members: tuple[CaseInput, ...] | None = None
+    outliers: tuple[float, float] | None = None
+    """`outlier_values`: the share of elements that are so many times as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +230,10 @@ class Unread:
     kind: str
     reason: str
     faults: tuple[Fault, ...] = ()
+
+
+def two_numbers(value: object) -> tuple[float, float] | None:
+    """A pair of numbers; None for anything else."""
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(type(item) in (int, float) for item in value):
+        return (float(value[0]), float(value[1]))
+    return None

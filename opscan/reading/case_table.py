@@ -242,7 +242,14 @@ def _filled(inputs: Sequence[CaseInput], shapes: Iterator[list[int] | None]) -> 
             given
             if sizes is None
             else CaseInput(
-                given.name, given.kind, given.dtype, tuple(sizes), given.values, given.backward, given.required
+                given.name,
+                given.kind,
+                given.dtype,
+                tuple(sizes),
+                given.values,
+                given.backward,
+                given.required,
+                outliers=given.outliers,
             )
         )
     return tuple(filled)

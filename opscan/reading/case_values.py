@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
-from opscan.model import Case, CaseInput
+from opscan.model import Case, CaseInput, two_numbers
 from opscan.reading.checks import kind_of
 
 
@@ -73,6 +73,7 @@ def _input(value: Any, where: str) -> CaseInput:
         values=value.get("range_values"),
         backward=_flag(value, "backward", True, where),
         required=_flag(value, "required", True, where),
+        outliers=two_numbers(value.get("outlier_values")),
     )
 
 

@@ -100,8 +100,9 @@ def _draw_input(spec_input: SpecInput, space: ShapeSpace | None, dtype: str | No
 
 def _blank(spec_input: SpecInput, dtype: str | None) -> CaseInput:
     return CaseInput(
-        spec_input.name, spec_input.kind, dtype, backward=spec_input.backward, required=spec_input.required
-    )
+        spec_input.name, spec_input.kind, dtype, backward=spec_input.backward, required=spec_input.required,
+        outliers=spec_input.outlier_values,
+    )  # fmt: skip
 
 
 def _draw_values(spec_input: SpecInput, dtype: str | None, rng: random.Random) -> Any:

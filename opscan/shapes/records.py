@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from opscan.model import Case, CaseInput, Choices, Spec, SpecInput
+from opscan.model import Case, CaseInput, Choices, Spec, SpecInput, two_numbers
 from opscan.shapes import atk_models
 from opscan.shapes.operations import describe
 from opscan.shapes.stops import CannotFollow, PluginRaise
@@ -299,6 +299,7 @@ def frozen_input(value: Any) -> CaseInput:
         _plain(fields["range_values"], "range_values"),
         backward=bool(fields["backward"]),
         required=bool(fields["required"]),
+        outliers=two_numbers(fields.get("outlier_values")),
     )
 
 

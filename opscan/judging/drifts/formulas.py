@@ -28,9 +28,9 @@ def composed_spread(tensor: TensorClass, draw_of: DrawOf, upstream: tuple[float,
     formula = tensor.formula
     if not formula:
         return None, _last_step(tensor)
-    if is_single_sum(formula):
-        return None, ""
     places = {step[2]: draw_of(step[2]) for step in formula if step[0] == "input"}
+    if is_single_sum(formula) and not any(draw.outliers for draw in places.values()):
+        return None, ""
     several = tensor.extent > 2 and is_pointwise(formula)
     found = _spread(coarse(formula), tuple(places.items()), upstream, several)
     return (None, found) if isinstance(found, str) else (found, "")
@@ -62,7 +62,7 @@ def is_single_sum(formula: Formula) -> bool:
     """Whether one sum of inputs or of products of two of them is all there is."""
     sums = products = 0
     for name, operands, _, dtype in formula:
-        if name in ("total", "dot", "mean", "running"):
+        if name in ("total", "dot", "mean"):
             sums += 1
             continue
         if name == "mul" and dtype not in _SHORT and all(formula[place][0] in _LEAVES for place in operands):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from opscan.dataclass import dataclass
+from opscan.dataclass import dataclass, replace
 from opscan.judging.drifts.functions import ULPS, UNARY
 from opscan.judging.error_model import sum_noise
 from opscan.judging.floating import FORMATS
@@ -33,6 +33,15 @@ _SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
 Group = tuple[Any, ...]
 Leaf = tuple[str, tuple[Any, ...], Any]
 """`input` or `upstream`, which one, and which place of it (None: the element's own)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rare:
+    """So many of the elements are so many times as large as the others, whose samples are `usual`."""
+
+    share: float
+    factor: float
+    usual: list[float]
 
 
 class Untold(Exception):
@@ -58,7 +67,8 @@ class Column:
 
     `own`: the parts of the difference that each element has for itself; `shared`: those that all the elements of a
     group have in common, by group. `leaf`: the input that these samples are of; `scale`: a number that only moves
-    the exponent.
+    the exponent; `short`: of a short format, so that float32 adds up most of them exactly. `rare`: the
+    outliers among the elements.
     """
 
     values: list[float]
@@ -66,6 +76,8 @@ class Column:
     shared: dict[Group, list[float]]
     leaf: Leaf | None = None
     scale: bool = False
+    short: bool = False
+    rare: Rare | None = None
 
     @property
     def difference(self) -> list[float]:
@@ -119,7 +131,7 @@ class Sampling:
         if name in ("number", "ratio"):
             return self._constant(float(numbers[0]))
         if name in ("input", "upstream"):
-            return self._leaf((name, numbers, None))
+            return self._leaf((name, numbers, None), short=dtype in _SHORT)
         if name in ("total", "dot", "running", "mean"):
             if int(numbers[1]) <= 1:
                 return given[0]
@@ -129,12 +141,13 @@ class Sampling:
             return self._largest(given[0], numbers)
         if name == "elsewhere":
             if given[0].leaf is not None:
-                return self._leaf((*given[0].leaf[:2], (given[0].leaf[2], numbers[0])))
+                return self._leaf((*given[0].leaf[:2], (given[0].leaf[2], numbers[0])), short=given[0].short)
             return self._elsewhere(given[0], numbers[0])
         if name == "either":
             return self._either(given, float(numbers[0]))
         if name == "cast":
-            return given[0] if final else self._rounded(given[0], dtype, "cast")
+            cast = given[0] if final else self._rounded(given[0], dtype, "cast")
+            return cast if dtype not in _SHORT else replace(cast, short=True)
         column = self._pointwise(name, given)
         if name in ("mul", "div") and any(one.scale for one in given):
             return column
@@ -142,10 +155,16 @@ class Sampling:
 
     # -- where samples come from ---------------------------------------------------------------------------------------
 
-    def _leaf(self, leaf: Leaf) -> Column:
+    def _leaf(self, leaf: Leaf, *, short: bool) -> Column:
         if leaf not in self.drawn:
             self.drawn[leaf] = self._drawn(self.draw_of(leaf))
-        return Column(self.drawn[leaf], [0.0] * self._count, {}, leaf)
+        outliers, values = self.draw_of(leaf).outliers, self.drawn[leaf]
+        if outliers is None:
+            return Column(values, [0.0] * self._count, {}, leaf, short=short)
+        share, factor = outliers
+        every = max(round(1 / share), 1)
+        mixed = [value * factor if place % every == every - 1 else value for place, value in enumerate(values)]
+        return Column(mixed, [0.0] * self._count, {}, leaf, rare=Rare(share, factor, values))
 
     def draw_of(self, leaf: Leaf) -> Draw:
         return self._draw_of(leaf[1]) if leaf[0] == "input" else self._upstream
@@ -194,7 +213,10 @@ class Sampling:
             values = [a - b for a, b in zip(x, y, strict=True)]
             return self._passed(values, [(None, first), ([-1.0] * self._count, second)])
         if name == "mul":
-            return self._passed([a * b for a, b in zip(x, y, strict=True)], [(y, first), (x, second)])
+            product = self._passed([a * b for a, b in zip(x, y, strict=True)], [(y, first), (x, second)])
+            return (
+                product if first.rare is None and second.rare is None else replace(product, rare=_either(first, second))
+            )
         if name == "div":
             values = [a / b if b else math.nan for a, b in zip(x, y, strict=True)]
             by = [1 / b if b else math.nan for b in y]
@@ -297,7 +319,8 @@ class Sampling:
 
     def _total(self, name: str, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
         addends = int(group[1])
-        members, finite = self._members(group), [value for value in x.values if is_told(value)]
+        usual = x.values if x.rare is None else x.rare.usual
+        members, finite = self._members(group), [value for value in usual if is_told(value)]
         if not finite:
             raise Untold("total")
         mean = math.fsum(finite) / len(finite)
@@ -311,15 +334,18 @@ class Sampling:
             held_addends = addends if name != "running" else random.randint(1, addends)
             size = len(places)
             stretch = math.sqrt(held_addends / size)
-            inside = math.fsum(x.values[place] for place in places) - size * mean
+            inside = math.fsum(usual[place] for place in places) - size * mean
             value = held_addends * mean + stretch * inside
+            large = self._outliers(x.rare, held_addends)
+            value += math.fsum(large)
+            squares = variance + math.fsum(one * one for one in large) / held_addends
             # of its own elements' parts the sum has the square root of their number
             spread = math.sqrt(math.fsum(x.own[place] ** 2 for place in places) / size * held_addends)
             noise = spread * random.gauss(0.0, 1.0)
             alpha, beta = (
                 (0.0, 0.0)
                 if final and addends == 2
-                else sum_noise(held_addends, mean, variance, held, golden="chain" if name == "dot" else "framework")
+                else sum_noise(held_addends, mean, squares, held, golden="chain" if name == "dot" else "framework")
             )
             noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
             for place in places:
@@ -332,6 +358,17 @@ class Sampling:
                 for place in places:
                     parts[place] += drawn
         return Column(values, [0.0] * self._count, {group: parts})
+
+    def _outliers(self, rare: Rare | None, addends: int) -> list[float]:
+        """The outliers among so many addends: their number is a Poisson variable."""
+        if rare is None:
+            return []
+        random, left, found = self._random, math.exp(-min(rare.share * addends, 500.0)), []
+        chance = random.random()
+        while chance > left:
+            chance *= random.random()
+            found.append(rare.factor * random.choice(rare.usual))
+        return found
 
     def _averaged(self, summed: Column, addends: int, dtype: str, *, final: bool) -> Column:
         part = [1 / addends] * self._count
@@ -371,6 +408,14 @@ class Sampling:
         values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
         left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
         return self._passed(values, [(left, first), (right, second)])
+
+
+def _either(first: Column, second: Column) -> Rare:
+    """The outliers of a product: of the one factor or of the other."""
+    usual = [column.values if column.rare is None else column.rare.usual for column in (first, second)]
+    found = [column.rare for column in (first, second) if column.rare is not None]
+    share, factor = sum(one.share for one in found), max(one.factor for one in found)
+    return Rare(share, factor, [a * b for a, b in zip(*usual, strict=True)])
 
 
 def is_told(value: float) -> bool:

@@ -39,7 +39,7 @@ class Term:
 
 def input_term(argument: TensorArgument) -> Term:
     """An element of an input: which input, and its name."""
-    return Term("input", (), (argument.position, argument.label))
+    return Term("input", (), (argument.position, argument.label), argument.dtype)
 
 
 def number(value: Number) -> Term:
