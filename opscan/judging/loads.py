@@ -17,6 +17,7 @@ from opscan.judging.floating import FORMATS, PARTS, part_of
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
 from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
+from opscan.numerics.dtypes import compared_dtype
 
 _MOST_ROUNDINGS = 8
 _REDUCED = (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
@@ -301,6 +302,13 @@ def what_decides(case: Case) -> tuple[Any, ...]:
 def thin_axes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[bool, ...], ...]:
     """Which axes have one element: all that the golden's order of addition depends on of shapes that meet."""
     return tuple([tuple([size == 1 for size in sizes]) for sizes in shapes])
+
+
+def dtypes_of(case: Case) -> frozenset[str]:
+    """The dtypes of the tensors that a case passes, under the names that compared tensors carry."""
+    receiver = (case.tensor_input,) if case.tensor_input else ()
+    given = _all_tensors((*receiver, *case.method_inputs, *case.inputs))
+    return frozenset(compared_dtype(one.dtype or "") for one in given)
 
 
 def _all_tensors(inputs: Sequence[CaseInput]) -> list[CaseInput]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from opscan.judging.assignments import assigned
 from opscan.judging.findings import find
+from opscan.judging.loads import dtypes_of
 from opscan.judging.messages import acc_text, recommendation_text
 from opscan.judging.pass_rules import Rule
 from opscan.judging.safety import draws_nan, inputs_of, nan_possible
@@ -28,6 +29,7 @@ def reservations(spec: Spec, shown: str, evidence: Evidence, unit: Unit, judge: 
     verdicts = [verdict for case in unit.verdicts for verdict in case.tensors]
     floating = [v for v in verdicts if v.tensor.dtype.startswith(_FLOATING)]
     yield from _random(spec, shown, verdicts, span)
+    yield from _golden_dtype(shown, unit, span)
     yield from _unread(spec, shown, evidence, floating)
     yield from _nan_under_equal(spec, shown, evidence, floating, span)
     yield from _own_rows(spec, shown, span)
@@ -49,6 +51,27 @@ def _random(spec: Spec, shown: str, verdicts: list[TensorVerdict], span: Span | 
     if drawn and compared:
         message = f"{', '.join(drawn)} draws random numbers, and {acc_text(spec.acc)} compares them one by one"
         yield find("random-compared", shown, message, spans=[span], fix="manual")
+
+
+def _golden_dtype(shown: str, unit: Unit, span: Span | None) -> Iterator[Finding]:
+    """A golden in a plugin that returns another floating dtype than any input has: the device's result has not."""
+    for case in unit.verdicts:
+        own = {dtype for dtype in dtypes_of(case.case) if dtype.startswith(_FLOATING)}
+        strange = [
+            v.tensor for v in case.tensors
+            if v.tensor.role == "output" and v.tensor.dtype.startswith(_FLOATING) and v.tensor.dtype not in own
+        ]  # fmt: skip
+        if case.classification.basis == "plugin" and len(own) == 1 and strange:
+            (dtype,), tensor = own, strange[0]
+            name = tensor.name.replace(":", " ")
+            message = (
+                f"the golden of {name} is {tensor.dtype}, its inputs are {dtype}: a device that answers in {dtype} is "
+                f"judged by the row of {tensor.dtype}; unless it does not, round the golden to {dtype} at the end"
+            )
+            # some operators answer in float32 whatever they are given, none in float64
+            severity = None if tensor.dtype == "fp64" else "info"
+            yield find("golden-dtype", shown, message, spans=[span], fix="manual", severity=severity)
+            return
 
 
 def _unread(spec: Spec, shown: str, evidence: Evidence, floating: list[TensorVerdict]) -> Iterator[Finding]:

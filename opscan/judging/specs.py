@@ -11,6 +11,7 @@ from opscan.judging.assignments import assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
+from opscan.judging.loads import dtypes_of
 from opscan.judging.messages import acc_text, recommendation_text, share_of_run, told, wrong_text
 from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible
@@ -19,7 +20,7 @@ from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit, lets_through
 from opscan.judging.verdicts import CaseVerdict, judge_case
 from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
-from opscan.numerics.dtypes import ATK_DTYPES, TORCH_DTYPES
+from opscan.numerics.dtypes import compared_dtype
 from opscan.numerics.messages import NEEDS_TORCH
 from opscan.shapes.draw import count_cases
 
@@ -94,7 +95,9 @@ def judge_spec(  # noqa: PLR0913
     verdicts = _verdicts(runnable, judge)
     findings += comparator_findings(spec, shown, verdicts)
     findings += exercised(spec, shown, evidence, verdicts, classify, judge)
-    judged = _decided(spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec)), findings, judge)
+    judged = _decided(
+        spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec, verdicts)), findings, judge
+    )
     if deterministic or "determinism" not in scenarios:
         return judged
     return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
@@ -121,15 +124,17 @@ def _verdicts(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> lis
     return [known[id(pair)] for pair in pairs]
 
 
-def _floating_dtypes(spec: Spec) -> tuple[str, ...]:
-    """The floating dtypes that any tensor input declares, under the names that compared tensors carry."""
+def _floating_dtypes(spec: Spec, verdicts: Sequence[CaseVerdict]) -> tuple[str, ...]:
+    """The floating dtypes that any tensor input declares, under the names that compared tensors carry.
+
+    None where the golden returns a dtype of its own: then no other is compared.
+    """
+    if not any(v.tensor.dtype in dtypes_of(case.case) for case in verdicts for v in case.tensors):
+        return ()
     declared = [
         str(dtype) for given in inputs_of(spec) if given.kind.startswith("tensor") for dtype in given.dtypes.values
     ]
-    names = dict.fromkeys(
-        dtype if dtype == "hf32" else ATK_DTYPES.get(TORCH_DTYPES.get(dtype, ""), "") for dtype in declared
-    )
-    return tuple(name for name in names if name)
+    return tuple(name for name in dict.fromkeys(map(compared_dtype, declared)) if name)
 
 
 def _decided(

@@ -24,3 +24,8 @@ ATK_DTYPES: Mapping[str, str] = {
     "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2",
 }  # fmt: skip
 """Torch's names -> ATK's, where they differ."""
+
+
+def compared_dtype(written: str) -> str:
+    """The name under which a tensor of a written dtype is compared; "" for what is none. hf32 has rows of its own."""
+    return written if written == "hf32" else ATK_DTYPES.get(TORCH_DTYPES.get(written, ""), "")

@@ -162,8 +162,8 @@ class Sampling:
         if outliers is None:
             return Column(values, [0.0] * self._count, {}, leaf, short=short)
         share, factor = outliers
-        every = max(round(1 / share), 1)
-        mixed = [value * factor if place % every == every - 1 else value for place, value in enumerate(values)]
+        every, first = max(round(1 / share), 1), 17 * len(self.drawn)  # those of two inputs seldom meet
+        mixed = [value * factor if place % every == first % every else value for place, value in enumerate(values)]
         return Column(mixed, [0.0] * self._count, {}, leaf, rare=Rare(share, factor, values))
 
     def draw_of(self, leaf: Leaf) -> Draw:
@@ -340,7 +340,8 @@ class Sampling:
             value += math.fsum(large)
             squares = variance + math.fsum(one * one for one in large) / held_addends
             # of its own elements' parts the sum has the square root of their number
-            spread = math.sqrt(math.fsum(x.own[place] ** 2 for place in places) / size * held_addends)
+            own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual[place]]
+            spread = _incoherent(own or [0.0], held_addends)
             noise = spread * random.gauss(0.0, 1.0)
             alpha, beta = (
                 (0.0, 0.0)

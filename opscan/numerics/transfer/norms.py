@@ -33,7 +33,10 @@ def _norm_forward(call: Call) -> tuple[Bits, ...]:
     bits = call.joined()
     if "batch_norm" in call.packet and not training(call):
         return (round_many(bits), *(bits for _ in call.outputs[1:]))
-    return tuple(_statistics(bits, normalised(call)) for _ in call.outputs)
+    statistics = [_statistics(bits, normalised(call)) for _ in call.outputs]
+    if normalised(call) == 1 and "rms" not in call.packet and len(statistics) > 1:
+        statistics[1] = bits  # the mean of one element is that element
+    return tuple(statistics)
 
 
 def _norm_backward(call: Call) -> tuple[Bits, ...]:
