@@ -77,6 +77,9 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
     return add
 
 
+_confirm = click.option(
+    "--confirm", is_flag=True, help="Emulate the cases whose tolerance is called inadequate first (needs torch)."
+)
 _standard = click.option(
     "--standard",
     type=click.Choice(["auto", "named", "derived"]),
@@ -87,6 +90,7 @@ _standard = click.option(
 @cli.command()
 @_common
 @_standard
+@_confirm
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
@@ -99,6 +103,7 @@ def audit(
     fail_on: str | None,
     atk_version: str | None,
     standard: str | None,
+    confirm: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -119,7 +124,9 @@ def audit(
     if export is not None and form is not None:
         raise click.UsageError("--export writes JSON of its own; it does not go with --format")
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
-    settings = _settings(paths, **common, standard=standard, jobs=jobs, run_generators=run_generators or None)
+    settings = _settings(
+        paths, **common, standard=standard, confirm=confirm or None, jobs=jobs, run_generators=run_generators or None
+    )
     return run_audit(
         paths,
         settings,
@@ -135,6 +142,7 @@ def audit(
 @cli.command()
 @_common
 @_standard
+@_confirm
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
 @click.option("--split", is_flag=True, help="Give specs that need two standards a twin without broadcasts.")
@@ -148,6 +156,7 @@ def fix(
     fail_on: str | None,
     atk_version: str | None,
     standard: str | None,
+    confirm: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -162,7 +171,9 @@ def fix(
     from opscan.commands import run_fix
 
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
-    settings = _settings(paths, **common, standard=standard, jobs=jobs, run_generators=run_generators or None)
+    settings = _settings(
+        paths, **common, standard=standard, confirm=confirm or None, jobs=jobs, run_generators=run_generators or None
+    )
     how = split_as or ("twin" if split else None)
     return run_fix(paths, settings, write=write, unsafe=unsafe, split=how)
 

@@ -10,6 +10,8 @@ import os
 
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,11 +32,13 @@ _SHORT = (torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """`limits`: the range of the upstream gradient; draws are numbered from `seed` on."""
+    """`limits`: the range of the upstream gradient; draws are numbered from `seed` on; none begins after `until`, a
+    time of the monotonic clock."""
 
     count: int
     limits: tuple[float, float]
     seed: int = 0
+    until: float = math.inf
 
 
 def failures(calls: Sequence[Call], rules: Mapping[str, Sequence[Rule]], draws: Draws) -> dict[str, list[int]]:
@@ -53,6 +57,26 @@ def failures(calls: Sequence[Call], rules: Mapping[str, Sequence[Rule]], draws: 
         name: [max(counts[name][place] for counts in failed.values()) for place in range(len(wanted))]
         for name, wanted in rules.items()
     }
+
+
+def failing_draws(calls: Sequence[Call], rules: Mapping[str, Sequence[Rule]], draws: Draws) -> tuple[int, int]:
+    """How many draws the worst device fails in any of the tensors, and how many were made. Raises Refused."""
+    call, below = _accepted(calls, draws)
+    failed: dict[str, int] = {}
+    made = 0
+    for number in range(draws.seed, draws.seed + draws.count):
+        if time.monotonic() > draws.until:
+            break
+        made += 1
+        golden, answers = compared(call, below, number, draws.limits)
+        for way, actual in answers:
+            tensors = rules.keys() & golden.keys() & actual.keys()
+            failed[way] = failed.get(way, 0) + any(
+                not passes(rule, _array(actual[name]), _array(golden[name])).passed
+                for name in tensors
+                for rule in rules[name]
+            )
+    return max(failed.values(), default=0), made
 
 
 def compared(

@@ -135,6 +135,11 @@ def share_of_run(share: float, cases: int) -> str:
     return f"{percent(share)} of the cases, about {count} of {cases} per run"
 
 
+def doubtful(step: str) -> str:
+    """What a prediction does not know, as the end of a sentence; nothing where it follows each step."""
+    return f"; not sure: no error model follows {step} (--confirm runs it)" if step else ""
+
+
 def percent(share: float) -> str:
     """A probability as a person reads it: `0.02 %`, `12 %`, `under 0.01 %`."""
     if share < 1e-4:

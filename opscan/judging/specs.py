@@ -12,9 +12,9 @@ from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
 from opscan.judging.loads import dtypes_of
-from opscan.judging.messages import acc_text, recommendation_text, share_of_run, told, wrong_text
+from opscan.judging.messages import acc_text, doubtful, recommendation_text, share_of_run, told, wrong_text
 from opscan.judging.reservations import reservations
-from opscan.judging.safety import fix_label, inputs_of, nan_possible
+from opscan.judging.safety import fix_label, inputs_of, nan_possible, unproven_step
 from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit, lets_through
@@ -46,6 +46,7 @@ class Judged:
     proposal: Any = None
     note: str = ""
     """What the proposal holds for, where its thresholds are derived: a comment."""
+    verdicts: tuple[CaseVerdict, ...] = ()
 
 
 def judge_spec(  # noqa: PLR0913
@@ -98,6 +99,7 @@ def judge_spec(  # noqa: PLR0913
     judged = _decided(
         spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec, verdicts)), findings, judge
     )
+    judged = replace(judged, verdicts=tuple(verdicts))
     if deterministic or "determinism" not in scenarios:
         return judged
     return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
@@ -187,9 +189,12 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     span = _acc_span(spec)
     findings = []
     written = acc_text(spec.acc)
+    step = unproven_step(unit)
 
     def add(rule: str, message: str, label: str = fix) -> None:
-        findings.append(find(rule, report.path, message, spans=[span], fix=label))
+        doubt = step if rule in ("standard-inadequate", "standard-vacuous") else ""
+        severity = "warning" if doubt else None
+        findings.append(find(rule, report.path, message + doubtful(doubt), spans=[span], fix=label, severity=severity))
 
     exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
     vacuous = _vacuous(unit)
