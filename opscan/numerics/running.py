@@ -238,7 +238,11 @@ def _backward(tracer: Tracer, outputs: list[Any], leaves: list[tuple[TensorArgum
     tracer.phase = "backward"
     upstream = [torch.randn_like(root) if real else torch.empty_like(root) for root in roots]
     for place, (tensor, root) in enumerate(zip(upstream, roots, strict=True)):
-        tracer.seed(tensor, Bits(term=Term("upstream", (), (place,))), Facts(spread=tracer.spread_of(root)))
+        tracer.seed(
+            tensor,
+            Bits(term=Term("upstream", (), (place,), str(root.dtype).removeprefix("torch."))),
+            Facts(spread=tracer.spread_of(root)),
+        )
     with tracer:
         gradients = torch.autograd.grad(roots, [tensor for _, tensor in wanted], upstream, allow_unused=True)
     return [

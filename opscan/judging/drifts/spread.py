@@ -29,6 +29,7 @@ _SEEN = 0.98
 """Up to this part the ratios that were seen say how often a larger one occurs."""
 _KEPT = 256
 _COUNTED = 30
+_CROSSING = 64
 _SHORTFALL = 1.25
 """Near 0 differences are larger in the mean than a few hundred samples show, which miss rare large ones: 1.0 to 1.4
 times as large when emulated."""
@@ -83,6 +84,8 @@ class Spread:
     tail: Tail
     seen: tuple[Pair, ...] = ()
     """The samples themselves: size of the result, and of the difference."""
+    crossing: tuple[Pair, ...] = ()
+    """Those whose differences are largest against their results, where results cross 0: see `_crossing`."""
     most: float = math.inf
 
     def scale(self, result: float) -> float:
@@ -104,6 +107,7 @@ class Spread:
 
         Many that fail are counted, their last rounding done; of few or none no more are taken to than may be.
         """
+        smooth = max(smooth, self._beyond_ratio(atol, rtol))
         random, failing = Random(0), 0
         for size, difference in self.seen:
             spacing = math.ldexp(1.0, max(math.frexp(size)[1] - 1, form.least) - form.fraction)
@@ -112,6 +116,15 @@ class Spread:
         if not count or failing >= _COUNTED:
             return failing / count if count else smooth
         return min(smooth, (failing + 2 * math.sqrt(failing) + 1) / count)
+
+    def _beyond_ratio(self, atol: float, rtol: float) -> float:
+        """The same from the tail of difference / result, which falls with 1 / ratio where results cross 0."""
+        if not self.crossing or rtol <= 0:
+            return 0.0
+        size, difference = self.crossing[-1]
+        least = difference / size
+        left = [max(1 - atol / one, 0.0) for _, one in self.crossing]
+        return math.fsum(left) / len(self.seen) * min(least / rtol, 1.0)
 
     def beyond(self, reach: float) -> float:
         """P(|result| > reach)."""
@@ -150,7 +163,17 @@ def spread_of(levels: Sequence[Level]) -> Spread:
         return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, Tail((), math.inf, math.inf))
     seen = tuple([(abs(y), abs(d)) for y, d in told])
     alpha, beta = _bounds(scales, math.hypot(mean, deviation))
-    return Spread(tuple(places), scales, mean, deviation, alpha, beta, _tail(tails), seen)
+    return Spread(
+        tuple(places),
+        scales,
+        mean,
+        deviation,
+        alpha,
+        beta,
+        _tail(tails),
+        seen,
+        _crossing(seen) if len(levels) == 1 else (),
+    )
 
 
 def _bounds(scales: dict[float, float], typical: float) -> tuple[float, float]:
@@ -220,6 +243,17 @@ def _power(spans: Sequence[float]) -> float:
     """P(|result| < t) falls with this power of t (Hill): 1 for results that cross 0, unless the samples refute it."""
     found = min(max(len(spans) / max(math.fsum(spans), 1e-9), 0.1), 50.0)
     return 1.0 if abs(found - 1) < 3 * found / math.sqrt(len(spans)) else found
+
+
+def _crossing(seen: Sequence[Pair]) -> tuple[Pair, ...]:
+    """The samples with the largest ratios of difference to result, where these fall as they do near a zero (Hill)."""
+    steep = sorted((pair for pair in seen if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
+    most = steep[: max(len(steep) // _CROSSING, 16)]
+    if len(most) < 16 or not most[-1][1]:
+        return ()
+    spans = [math.log(one[1] / one[0] * most[-1][0] / most[-1][1]) for one in most[:-1]]
+    falls = len(spans) / max(math.fsum(spans), 1e-9)
+    return tuple(most) if abs(falls - 1) < 3 * falls / math.sqrt(len(spans)) else ()
 
 
 def _law(pairs: Sequence[Pair]) -> tuple[float, float]:

@@ -262,7 +262,7 @@ def gradients(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[Tensor 
     kept: list[Any] = []
     with _while("backward"):
         for place, root in enumerate(roots):
-            bits = _own_bits(Term("upstream", (), (place,)))
+            bits = _own_bits(Term("upstream", (), (place,), str(root.dtype)))
             upstream = Tensor(root.shape, root.dtype, bits, Facts(spread=root.facts.spread))
             held[id(root)] = upstream if id(root) not in held else _added(held[id(root)], upstream)
         for node in _latest_first(roots):
