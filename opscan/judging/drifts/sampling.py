@@ -5,8 +5,8 @@ that two devices do not share adds an independent random part, and each function
 times its derivative. What several elements share (a mean, a maximum, a sum that divides all) is drawn once per group,
 so that correlated parts cancel or add up as they do in truth.
 
-Samples lie in groups of up to `_MEMBERS`, which stand for the elements of one sum; a longer sum is that of its members,
-scaled so that mean and variance are right. Values and differences of one group of axes are shared by its members.
+Samples lie in groups of up to `_MEMBERS`, which stand for the elements of one sum; a longer sum has others of the same
+distribution besides. Values and differences of one group of axes are shared by its members.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ SAMPLES = 1024
 _MEMBERS = 16
 _SHORT = {"float16": "fp16", "bfloat16": "bf16"}
 _NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_UNEVEN = 5.0
+"""Kurtosis from which a sum of some hundred addends is far from normal."""
+_RESAMPLED = 1024
 _HALF = 0.5
 _LARGEST = 3.4e38
 _SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
@@ -318,46 +321,28 @@ class Sampling:
         return [*whole, order[-left:]] if left else whole
 
     def _total(self, name: str, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
-        addends = int(group[1])
-        usual = x.values if x.rare is None else x.rare.usual
-        members, finite = self._members(group), [value for value in usual if is_told(value)]
-        if not finite:
-            raise Untold("total")
-        mean = math.fsum(finite) / len(finite)
-        variance = math.fsum((value - mean) ** 2 for value in finite) / len(finite)
-        if mean * mean < 7 * variance / len(finite):
-            mean = 0.0  # what a draw of samples shows by chance would grow with the number of addends
+        """The sum along the axes of a group, one value for its members."""
+        addends, random = int(group[1]), self._random
+        usual = Population(x.values if x.rare is None else x.rare.usual)
+        golden = "chain" if name == "dot" else "framework"
         values, parts = [0.0] * self._count, [0.0] * self._count
-        random = self._random
-        held = _NAMES.get(dtype, "fp32")
-        for places in members:
-            held_addends = addends if name != "running" else random.randint(1, addends)
-            size = len(places)
-            stretch = math.sqrt(held_addends / size)
-            inside = math.fsum(usual[place] for place in places) - size * mean
-            value = held_addends * mean + stretch * inside
-            large = self._outliers(x.rare, held_addends)
-            value += math.fsum(large)
-            squares = variance + math.fsum(one * one for one in large) / held_addends
+        for places in self._members(group):
+            count = addends if name != "running" else random.randint(1, addends)
+            large = self._outliers(x.rare, count)
+            value = usual.total(places, count, random) + math.fsum(large)
+            own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual.values[place]]
             # of its own elements' parts the sum has the square root of their number
-            own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual[place]]
-            spread = _incoherent(own or [0.0], held_addends)
-            noise = spread * random.gauss(0.0, 1.0)
-            alpha, beta = (
-                (0.0, 0.0)
-                if final and addends == 2
-                else sum_noise(held_addends, mean, squares, held, golden="chain" if name == "dot" else "framework")
-            )
-            noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
-            for place in places:
-                values[place] = value
-                parts[place] = noise
+            noise = _incoherent(own or [0.0], count) * random.gauss(0.0, 1.0)
+            if not x.short and not (final and addends == 2):
+                squares = usual.variance + math.fsum(one * one for one in large) / count
+                alpha, beta = sum_noise(count, usual.mean, squares, _NAMES.get(dtype, "fp32"), golden=golden)
+                noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
             for which, column in x.shared.items():
                 carried = [column[place] for place in places]
-                together = _coherent(carried, held_addends) if which == group else _incoherent(carried, held_addends)
-                drawn = together if which == group else together * random.gauss(0.0, 1.0)
-                for place in places:
-                    parts[place] += drawn
+                alike = which == group
+                noise += _coherent(carried, count) if alike else _incoherent(carried, count) * random.gauss(0.0, 1.0)
+            for place in places:
+                values[place], parts[place] = value, noise
         return Column(values, [0.0] * self._count, {group: parts})
 
     def _outliers(self, rare: Rare | None, addends: int) -> list[float]:
@@ -422,6 +407,34 @@ def _either(first: Column, second: Column) -> Rare:
 def is_told(value: float) -> bool:
     """Whether a value is a number that float32 holds."""
     return abs(value) < _LARGEST
+
+
+class Population:
+    """The samples from which the addends of a sum come. A mean that they show by chance alone is none: it would grow
+    with the number of addends. Raises Untold where none is a number."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+        finite = [value for value in values if is_told(value)]
+        if not finite:
+            raise Untold("a sum of what is no number")
+        seen = math.fsum(finite) / len(finite)
+        self.variance = math.fsum((value - seen) ** 2 for value in finite) / len(finite)
+        self.mean = seen if seen * seen >= 7 * self.variance / len(finite) else 0.0
+        self._aside = seen - self.mean
+        fourth = math.fsum((value - seen) ** 4 for value in finite) / len(finite)
+        self._uneven = fourth > _UNEVEN * self.variance * self.variance
+
+    def total(self, places: Sequence[int], count: int, random: Random) -> float:
+        """The sum of `count` addends, those at `places` among them, as many of these as there are addends."""
+        inside = places if count >= len(places) else random.sample(list(places), count)
+        told = math.fsum(self.values[place] - self._aside for place in inside)
+        rest = count - len(inside)
+        if not rest:
+            return told
+        if self._uneven and rest <= _RESAMPLED:
+            return told + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside
+        return told + rest * self.mean + math.sqrt(rest * self.variance) * random.gauss(0.0, 1.0)
 
 
 def _combined(parts: Sequence[tuple[list[float] | None, list[float]]]) -> list[float]:

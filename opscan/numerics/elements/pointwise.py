@@ -44,7 +44,10 @@ class Given:
 
     def met(self, place: int = 0) -> int:
         """How many addends meet in an element of a result."""
-        return max(self._results[place].addends, 1) if place < len(self._results) else 1
+        if place >= len(self._results):
+            return 1
+        bits = self._results[place]
+        return bits.addends if bits.addends > 1 or not bits.ended else bits.ended[-1].extent
 
     @property
     def share(self) -> float:

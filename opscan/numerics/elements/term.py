@@ -48,6 +48,8 @@ def number(value: Number) -> Term:
 
 def linear(term: Term | None) -> Formula:
     """The graph of a term as plain values, shared terms once; empty where nothing is known or it is too long."""
+    while term is not None and term.name in ("elsewhere", "neg"):
+        term = term.operands[0]  # of all elements, and of their sizes, the same is true
     if term is None:
         return ()
     places: dict[int, int] = {}
