@@ -5,8 +5,8 @@ that two devices do not share adds an independent random part, and each function
 times its derivative. What several elements share (a mean, a maximum, a sum that divides all) is drawn once per group,
 so that correlated parts cancel or add up as they do in truth.
 
-Samples lie in groups of up to `_MEMBERS`, which stand for the elements of one sum; a longer sum has others of the same
-distribution besides. Values and differences of one group of axes are shared by its members.
+Samples lie in groups: all the elements of a sum of up to `_WHOLE` addends, or `_MEMBERS` of a longer one, which has
+others of the same distribution besides. Values and differences of one group of axes are shared by its members.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opscan.judging.floating import FORMATS
 from opscan.numerics.elements.term import Formula
 
 SAMPLES = 1024
-_MEMBERS = 16
+_WHOLE, _MEMBERS = 64, 16
 _SHORT = {"float16": "fp16", "bfloat16": "bf16"}
 _NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 _UNEVEN = 5.0
@@ -315,16 +315,18 @@ class Sampling:
             if self._orders:
                 Random(len(self._orders)).shuffle(order)
             self._orders[group] = order
-        size = min(int(group[1]), _MEMBERS)
+        size = int(group[1]) if group[1] <= _WHOLE else _MEMBERS
         whole = [order[start : start + size] for start in range(0, self._count - size + 1, size)]
         left = self._count % size
         return [*whole, order[-left:]] if left else whole
 
     def _total(self, name: str, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
         """The sum along the axes of a group, one value for its members."""
+        if name == "dot" and group not in self._orders:
+            return self._contracted(x, group, dtype, final=final)
+        golden = "chain" if name == "dot" else "framework"
         addends, random = int(group[1]), self._random
         usual = Population(x.values if x.rare is None else x.rare.usual)
-        golden = "chain" if name == "dot" else "framework"
         values, parts = [0.0] * self._count, [0.0] * self._count
         for places in self._members(group):
             count = addends if name != "running" else random.randint(1, addends)
@@ -344,6 +346,32 @@ class Sampling:
             for place in places:
                 values[place], parts[place] = value, noise
         return Column(values, [0.0] * self._count, {group: parts})
+
+    def _contracted(self, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
+        """A sum of products over axes that no other sum runs over: of new addends for each sample."""
+        addends, gauss = int(group[1]), self._random.gauss
+        usual = Population(x.values if x.rare is None else x.rare.usual)
+        own = [one for one, value, held in zip(x.own, x.values, usual.values, strict=True) if value == held]
+        spread, values, carried = _incoherent(own or [0.0], addends), [], [0.0] * self._count
+        for which, column in x.shared.items():
+            for places in self._members(which) if which == group else ():
+                together = _coherent([column[place] for place in places], addends)
+                for place in places:
+                    carried[place] += together
+            if which != group:
+                apart = _incoherent(column, addends)
+                carried = [one + apart * gauss(0.0, 1.0) for one in carried]
+        held = _NAMES.get(dtype, "fp32")
+        for place in range(self._count):
+            large = self._outliers(x.rare, addends)
+            value = usual.total((place,), addends, self._random) + math.fsum(large)
+            values.append(value)
+            carried[place] += spread * gauss(0.0, 1.0)
+            if not x.short and not (final and addends == 2):
+                squares = usual.variance + math.fsum(one * one for one in large) / addends
+                alpha, beta = sum_noise(addends, usual.mean, squares, held, golden="chain")
+                carried[place] += math.sqrt(alpha + beta * value * value) * gauss(0.0, 1.0)
+        return Column(values, carried, {})
 
     def _outliers(self, rare: Rare | None, addends: int) -> list[float]:
         """The outliers among so many addends: their number is a Poisson variable."""
@@ -428,10 +456,10 @@ class Population:
     def total(self, places: Sequence[int], count: int, random: Random) -> float:
         """The sum of `count` addends, those at `places` among them, as many of these as there are addends."""
         inside = places if count >= len(places) else random.sample(list(places), count)
-        told = math.fsum(self.values[place] - self._aside for place in inside)
-        rest = count - len(inside)
+        told, rest = math.fsum(self.values[place] for place in inside), count - len(inside)
         if not rest:
             return told
+        told -= len(inside) * self._aside
         if self._uneven and rest <= _RESAMPLED:
             return told + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside
         return told + rest * self.mean + math.sqrt(rest * self.variance) * random.gauss(0.0, 1.0)
