@@ -9,8 +9,8 @@ from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.judging.adequacy import Walk, failure_probability, spread_failure
+from opscan.judging.drifts.draw import Draw
 from opscan.judging.drifts.formulas import composed_spread
-from opscan.judging.drifts.sampling import Draw
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, drift
 from opscan.judging.floating import FORMATS, PARTS, part_of

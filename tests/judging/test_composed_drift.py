@@ -18,8 +18,8 @@ from opscan.emulating.confirming import Emulation  # noqa: E402
 from opscan.emulating.device import ORDERS, Emulated  # noqa: E402
 from opscan.emulating.rates import Draws  # noqa: E402
 from opscan.judging.adequacy import spread_failure  # noqa: E402
+from opscan.judging.drifts.draw import Draw  # noqa: E402
 from opscan.judging.drifts.levels import levels_of  # noqa: E402
-from opscan.judging.drifts.sampling import Draw  # noqa: E402
 from opscan.judging.drifts.spread import spread_of  # noqa: E402
 from opscan.judging.pass_rules import Rule  # noqa: E402
 from opscan.judging.verdicts import judge_case  # noqa: E402

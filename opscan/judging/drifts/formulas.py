@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from opscan.judging.drifts.levels import is_pointwise, levels_of
-from opscan.judging.drifts.sampling import Draw, Untold
+from opscan.judging.drifts.draw import Draw, Untold
+from opscan.judging.drifts.shape import is_pointwise
 from opscan.judging.drifts.spread import Spread, spread_of
 from opscan.model import NumericClass, TensorClass
 from opscan.numerics.elements.term import Formula
@@ -51,6 +51,8 @@ def _last_step(tensor: TensorClass) -> str:
 def _spread(
     formula: Formula, draws: tuple[tuple[Any, Draw], ...], upstream: tuple[float, float], several: bool
 ) -> Spread | str:
+    from opscan.judging.drifts.levels import levels_of  # here alone: the hook's usual run has nothing composed
+
     known = dict(draws)
     try:
         return spread_of(levels_of(formula, known.__getitem__, Draw(*upstream), several=several))

@@ -12,7 +12,10 @@ from math import inf
 from random import Random
 from typing import Any
 
-from opscan.judging.drifts.sampling import SAMPLES, Column, Draw, Leaf, Sampling, is_told
+from opscan.judging.drifts.columns import Column, Leaf
+from opscan.judging.drifts.draw import Draw, is_told
+from opscan.judging.drifts.sampling import SAMPLES, Sampling
+from opscan.judging.drifts.shape import is_pointwise
 from opscan.judging.drifts.spread import Level
 from opscan.numerics.elements.term import Formula
 
@@ -27,7 +30,6 @@ _RUNS = 8
 """Runs over a formula with sums; twice as many for a result of which each group has one value."""
 _FEW, _MANY = 0.25, 0.6
 """Shares of the moves that may stay; the moves get smaller or larger to get there."""
-_GROUPED = frozenset({"total", "dot", "mean", "largest", "running", "either"})
 
 
 def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: bool = False) -> list[Level]:
@@ -110,11 +112,3 @@ class _Moving:
 
 def _reflected(value: float, low: float, high: float) -> float:
     return 2 * low - value if value < low else 2 * high - value if value > high else value
-
-
-def is_pointwise(formula: Formula) -> bool:
-    """Whether each element depends on elements of the inputs alone."""
-    return all(
-        name not in _GROUPED and (name != "elsewhere" or formula[operands[0]][0] in ("input", "upstream", "elsewhere"))
-        for name, operands, _, _ in formula
-    )

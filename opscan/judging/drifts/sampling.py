@@ -16,8 +16,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from opscan.dataclass import dataclass, replace
-from opscan.judging.drifts.functions import ULPS, UNARY
+from opscan.dataclass import replace
+from opscan.judging.drifts.columns import Column, Group, Leaf, passed, pointwise
+from opscan.judging.drifts.draw import Draw, Untold, is_told
+from opscan.judging.drifts.functions import ULPS
+from opscan.judging.drifts.sums import Population, Rare, coherent, incoherent
 from opscan.judging.error_model import sum_noise
 from opscan.judging.floating import FORMATS
 from opscan.numerics.elements.term import Formula
@@ -26,67 +29,9 @@ SAMPLES = 1024
 _WHOLE, _MEMBERS = 64, 16
 _SHORT = {"float16": "fp16", "bfloat16": "bf16"}
 _NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
-_UNEVEN = 5.0
-"""Kurtosis from which a sum of some hundred addends is far from normal."""
-_RESAMPLED = 1024
 _HALF = 0.5
-_LARGEST = 3.4e38
 _SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
 """Steps that a device may fuse the product in front of into, which it does not round then."""
-Group = tuple[Any, ...]
-Leaf = tuple[str, tuple[Any, ...], Any]
-"""`input` or `upstream`, which one, and which place of it (None: the element's own)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rare:
-    """So many of the elements are so many times as large as the others, whose samples are `usual`."""
-
-    share: float
-    factor: float
-    usual: list[float]
-
-
-class Untold(Exception):
-    """The formula has a step that cannot be followed; the message says which."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """How the elements of an input are drawn. `distribution`: uniform in [low, high], normal (mean -+ one deviation).
-
-    `outliers`: (share, factor): so many elements, at least one of a tensor, are that many times as large.
-    """
-
-    low: float
-    high: float
-    distribution: str = "uniform"
-    outliers: tuple[float, float] | None = None
-
-
-@dataclass(slots=True)
-class Column:
-    """The samples of one term.
-
-    `own`: the parts of the difference that each element has for itself; `shared`: those that all the elements of a
-    group have in common, by group. `leaf`: the input that these samples are of; `scale`: a number that only moves
-    the exponent; `short`: of a short format, so that float32 adds up most of them exactly. `rare`: the
-    outliers among the elements.
-    """
-
-    values: list[float]
-    own: list[float]
-    shared: dict[Group, list[float]]
-    leaf: Leaf | None = None
-    scale: bool = False
-    short: bool = False
-    rare: Rare | None = None
-
-    @property
-    def difference(self) -> list[float]:
-        if not self.shared:
-            return self.own
-        return [sum(parts) for parts in zip(self.own, *self.shared.values(), strict=True)]
 
 
 class Sampling:
@@ -151,7 +96,7 @@ class Sampling:
         if name == "cast":
             cast = given[0] if final else self._rounded(given[0], dtype, "cast")
             return cast if dtype not in _SHORT else replace(cast, short=True)
-        column = self._pointwise(name, given)
+        column = pointwise(name, given)
         if name in ("mul", "div") and any(one.scale for one in given):
             return column
         return self._rounded(column, dtype, name, final=final, fused=fused)
@@ -190,57 +135,6 @@ class Sampling:
 
     # -- element by element --------------------------------------------------------------------------------------------
 
-    def _pointwise(self, name: str, given: Sequence[Column]) -> Column:
-        if name in UNARY:
-            function = UNARY[name]
-            pairs = [_or_nan(function, x) for x in given[0].values]
-            slopes = [slope for _, slope in pairs]
-            return self._passed([value for value, _ in pairs], [(slopes, given[0])])
-        if name == "where":
-            chosen = [bool(value) for value in given[0].values]
-            values = [x if which else y for which, x, y in zip(chosen, given[1].values, given[2].values, strict=True)]
-            left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
-            return self._passed(values, [(left, given[1]), (right, given[2])])
-        first, second = given
-        x, y = first.values, second.values
-        if name in ("maximum", "minimum"):
-            above = [(a >= b) == (name == "maximum") for a, b in zip(x, y, strict=True)]
-            values = [a if which else b for which, a, b in zip(above, x, y, strict=True)]
-            return self._passed(values, [([float(w) for w in above], first), ([float(not w) for w in above], second)])
-        if name in ("less", "equal"):
-            same = [float(a < b) if name == "less" else float(a == b) for a, b in zip(x, y, strict=True)]
-            return Column(same, [0.0] * self._count, {})
-        if name == "add":
-            return self._passed([a + b for a, b in zip(x, y, strict=True)], [(None, first), (None, second)])
-        if name == "sub":
-            values = [a - b for a, b in zip(x, y, strict=True)]
-            return self._passed(values, [(None, first), ([-1.0] * self._count, second)])
-        if name == "mul":
-            product = self._passed([a * b for a, b in zip(x, y, strict=True)], [(y, first), (x, second)])
-            return (
-                product if first.rare is None and second.rare is None else replace(product, rare=_either(first, second))
-            )
-        if name == "div":
-            values = [a / b if b else math.nan for a, b in zip(x, y, strict=True)]
-            by = [1 / b if b else math.nan for b in y]
-            return self._passed(values, [(by, first), ([-v * b for v, b in zip(values, by, strict=True)], second)])
-        if name == "power":
-            values = [_power(a, b) for a, b in zip(x, y, strict=True)]
-            of_base = [v * b / a if a else 0.0 for v, a, b in zip(values, x, y, strict=True)]
-            of_exponent = [v * math.log(a) if a > 0 else 0.0 for v, a in zip(values, x, strict=True)]
-            return self._passed(values, [(of_base, first), (of_exponent, second)])
-        raise Untold(name)
-
-    def _passed(self, values: list[float], parts: Sequence[tuple[list[float] | None, Column]]) -> Column:
-        """A column with what its operands carry, each times its derivative (None: 1)."""
-        own = _combined([(slopes, column.own) for slopes, column in parts])
-        groups = {group: None for _, column in parts for group in column.shared}
-        shared = {
-            group: _combined([(slopes, column.shared[group]) for slopes, column in parts if group in column.shared])
-            for group in groups
-        }
-        return Column(values, own, shared)
-
     def _rounded(self, column: Column, dtype: str, name: str, *, final: bool = False, fused: bool = False) -> Column:
         """How the difference comes out of a step: another function's error is added, and both sides are rounded.
 
@@ -253,7 +147,7 @@ class Sampling:
         # an approximation errs uniformly by what its bound leaves beside the last rounding, on both sides
         error = math.sqrt(2 / 3) * (ULPS[name] - _HALF) if name in ULPS and not short else 0.0
 
-        def passed(value: float, difference: float) -> float:
+        def after(value: float, difference: float) -> float:
             if not is_told(value) or not value:
                 return difference
             spacing = math.ldexp(1.0, max(math.frexp(value)[1] - 1, form.least) - form.fraction)
@@ -268,20 +162,20 @@ class Sampling:
             # two values that lie closer than the spacing round to the same one, or to neighbours
             return spacing * math.floor(difference / spacing + random.random())
 
-        return self._per_group(column, passed)
+        return self._per_group(column, after)
 
-    def _per_group(self, column: Column, passed: Callable[[float, float], float]) -> Column:
+    def _per_group(self, column: Column, after: Callable[[float, float], float]) -> Column:
         """New differences: of each element its own, or one per group where the whole group has one value."""
         values, before = column.values, column.difference
         group = self.group_of(column)
         if group is None:
             pairs = zip(column.own, values, before, strict=True)
-            own = [held + passed(value, difference) - difference for held, value, difference in pairs]
+            own = [held + after(value, difference) - difference for held, value, difference in pairs]
             return Column(values, own, column.shared)
         new = list(column.shared.get(group, [0.0] * self._count))
         for members in self._members(group):
             first = members[0]
-            change = passed(values[first], before[first]) - before[first]
+            change = after(values[first], before[first]) - before[first]
             for place in members:
                 new[place] += change
         return Column(values, column.own, {**column.shared, group: new})
@@ -334,7 +228,7 @@ class Sampling:
             value = usual.total(places, count, random) + math.fsum(large)
             own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual.values[place]]
             # of its own elements' parts the sum has the square root of their number
-            noise = _incoherent(own or [0.0], count) * random.gauss(0.0, 1.0)
+            noise = incoherent(own or [0.0], count) * random.gauss(0.0, 1.0)
             if not x.short and not (final and addends == 2):
                 squares = usual.variance + math.fsum(one * one for one in large) / count
                 alpha, beta = sum_noise(count, usual.mean, squares, _NAMES.get(dtype, "fp32"), golden=golden)
@@ -342,7 +236,7 @@ class Sampling:
             for which, column in x.shared.items():
                 carried = [column[place] for place in places]
                 alike = which == group
-                noise += _coherent(carried, count) if alike else _incoherent(carried, count) * random.gauss(0.0, 1.0)
+                noise += coherent(carried, count) if alike else incoherent(carried, count) * random.gauss(0.0, 1.0)
             for place in places:
                 values[place], parts[place] = value, noise
         return Column(values, [0.0] * self._count, {group: parts})
@@ -352,14 +246,14 @@ class Sampling:
         addends, gauss = int(group[1]), self._random.gauss
         usual = Population(x.values if x.rare is None else x.rare.usual)
         own = [one for one, value, held in zip(x.own, x.values, usual.values, strict=True) if value == held]
-        spread, values, carried = _incoherent(own or [0.0], addends), [], [0.0] * self._count
+        spread, values, carried = incoherent(own or [0.0], addends), [], [0.0] * self._count
         for which, column in x.shared.items():
             for places in self._members(which) if which == group else ():
-                together = _coherent([column[place] for place in places], addends)
+                together = coherent([column[place] for place in places], addends)
                 for place in places:
                     carried[place] += together
             if which != group:
-                apart = _incoherent(column, addends)
+                apart = incoherent(column, addends)
                 carried = [one + apart * gauss(0.0, 1.0) for one in carried]
         held = _NAMES.get(dtype, "fp32")
         for place in range(self._count):
@@ -386,9 +280,7 @@ class Sampling:
 
     def _averaged(self, summed: Column, addends: int, dtype: str, *, final: bool) -> Column:
         part = [1 / addends] * self._count
-        return self._rounded(
-            self._passed([v / addends for v in summed.values], [(part, summed)]), dtype, "div", final=final
-        )
+        return self._rounded(passed([v / addends for v in summed.values], [(part, summed)]), dtype, "div", final=final)
 
     def _largest(self, x: Column, group: Group) -> Column:
         addends = int(group[1])
@@ -421,88 +313,7 @@ class Sampling:
         chosen = [self._random.random() < share for _ in range(self._count)]
         values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
         left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
-        return self._passed(values, [(left, first), (right, second)])
-
-
-def _either(first: Column, second: Column) -> Rare:
-    """The outliers of a product: of the one factor or of the other."""
-    usual = [column.values if column.rare is None else column.rare.usual for column in (first, second)]
-    found = [column.rare for column in (first, second) if column.rare is not None]
-    share, factor = sum(one.share for one in found), max(one.factor for one in found)
-    return Rare(share, factor, [a * b for a, b in zip(*usual, strict=True)])
-
-
-def is_told(value: float) -> bool:
-    """Whether a value is a number that float32 holds."""
-    return abs(value) < _LARGEST
-
-
-class Population:
-    """The samples from which the addends of a sum come. A mean that they show by chance alone is none: it would grow
-    with the number of addends. Raises Untold where none is a number."""
-
-    def __init__(self, values: list[float]) -> None:
-        self.values = values
-        finite = [value for value in values if is_told(value)]
-        if not finite:
-            raise Untold("a sum of what is no number")
-        seen = math.fsum(finite) / len(finite)
-        self.variance = math.fsum((value - seen) ** 2 for value in finite) / len(finite)
-        self.mean = seen if seen * seen >= 7 * self.variance / len(finite) else 0.0
-        self._aside = seen - self.mean
-        fourth = math.fsum((value - seen) ** 4 for value in finite) / len(finite)
-        self._uneven = fourth > _UNEVEN * self.variance * self.variance
-
-    def total(self, places: Sequence[int], count: int, random: Random) -> float:
-        """The sum of `count` addends, those at `places` among them, as many of these as there are addends."""
-        inside = places if count >= len(places) else random.sample(list(places), count)
-        told, rest = math.fsum(self.values[place] for place in inside), count - len(inside)
-        if not rest:
-            return told
-        told -= len(inside) * self._aside
-        if self._uneven and rest <= _RESAMPLED:
-            return told + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside
-        return told + rest * self.mean + math.sqrt(rest * self.variance) * random.gauss(0.0, 1.0)
-
-
-def _combined(parts: Sequence[tuple[list[float] | None, list[float]]]) -> list[float]:
-    total: list[float] | None = None
-    for slopes, carried in parts:
-        scaled = carried if slopes is None else [s * c if c else 0.0 for s, c in zip(slopes, carried, strict=True)]
-        total = scaled if total is None else [a + b for a, b in zip(total, scaled, strict=True)]
-    return total or []
-
-
-def _coherent(carried: Sequence[float], addends: int) -> float:
-    """The sum over `addends` of what one source has brought into each: all of one sign adds up, else a random walk."""
-    size = len(carried)
-    middle = math.fsum(carried) / size
-    spread = math.fsum((value - middle) ** 2 for value in carried) / size
-    if size >= addends:
-        return middle * addends
-    if middle * middle > 9 * spread / size:
-        return middle * addends
-    return math.copysign(math.sqrt(addends * (spread + middle * middle)), middle)
-
-
-def _incoherent(carried: Sequence[float], addends: int) -> float:
-    """The deviation of a sum of `addends` parts that have nothing to do with each other."""
-    return math.sqrt(math.fsum(value * value for value in carried) / len(carried) * addends)
-
-
-def _or_nan(function: Callable[[float], tuple[float, float]], x: float) -> tuple[float, float]:
-    try:
-        return function(x)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        return math.nan, math.nan
-
-
-def _power(base: float, exponent: float) -> float:
-    try:
-        value = math.pow(base, exponent)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        return math.nan
-    return value
+        return passed(values, [(left, first), (right, second)])
 
 
 def _normal_quantile(part: float) -> float:

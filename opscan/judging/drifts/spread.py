@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from opscan.dataclass import dataclass
-from opscan.judging.drifts.sampling import Column, Untold, is_told
+from opscan.judging.drifts.draw import Untold, is_told
 from opscan.judging.floating import Format
 from opscan.judging.tails import mixture_tail
+
+if TYPE_CHECKING:
+    from opscan.judging.drifts.columns import Column
 
 _WINDOWS = 32
 _SMALLEST = 32
@@ -107,6 +110,8 @@ class Spread:
 
         Many that fail are counted, their last rounding done; of few or none no more are taken to than may be.
         """
+        from random import Random  # here alone: the hook's usual run has nothing composed
+
         smooth = max(smooth, self._beyond_ratio(atol, rtol))
         random, failing = Random(0), 0
         for size, difference in self.seen:

@@ -6,43 +6,16 @@ Each function takes a call and gives a term per output; None for what nobody com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from opscan.numerics.call import Call, Operand, spatial
-from opscan.numerics.elements.functions import Arithmetic, either, elsewhere, group_of, inner, kept_in, lifted, ratio
+from opscan.numerics.elements.functions import Arithmetic, elsewhere, group_of, kept_in, lifted, ratio
+from opscan.numerics.elements.losses import loss, nll, nll_backward
 from opscan.numerics.elements.pointwise import Given
+from opscan.numerics.elements.sums import Terms, axes_group, last_axis, own_group, shapes_of
 from opscan.numerics.elements.term import Group, Term
 
-Terms = Sequence[Term | None]
 Layer = Callable[[Arithmetic, Given], Terms]
-_LOWEST_LOG = -100.0
-
-
-# -- which elements are added up -------------------------------------------------------------------------------------
-
-
-def _axes(call: Call, name: str = "self") -> tuple[Group, Operand]:
-    """The group of the axes that a call reduces, counted from the last."""
-    source = call.tensor(name)
-    rank = len(source.shape)
-    dims = call.arguments.get("dim")
-    if dims is None or dims in ([], ()):
-        wanted = list(range(rank))
-    else:
-        wanted = sorted({int(dim) % max(rank, 1) for dim in (dims if isinstance(dims, (list, tuple)) else [dims])})
-    if rank == 0:
-        return group_of((), 1), source
-    return group_of(tuple(axis - rank for axis in wanted), math.prod(source.shape[axis] for axis in wanted)), source
-
-
-def _last(operand: Operand) -> Group:
-    return group_of((-1,), operand.shape[-1] if operand.shape else 1)
-
-
-def _own(call: Call, addends: int) -> Group:
-    """A group that no other call shares."""
-    return group_of(_shapes(call), max(int(addends), 1))
 
 
 # -- sums ------------------------------------------------------------------------------------------------------------
@@ -50,15 +23,15 @@ def _own(call: Call, addends: int) -> Group:
 
 def _sum(of: Arithmetic, given: Given) -> Terms:
     if given.call.packet == "trace":
-        return [of.total(given.self, _own(given.call, min(given.call.tensor("self").shape, default=1)))]
-    group = _axes(given.call)[0]
+        return [of.total(given.self, own_group(given.call, min(given.call.tensor("self").shape, default=1)))]
+    group = axes_group(given.call)[0]
     return [of.total(given.self, group) if given.call.packet in ("sum", "nansum") else of.mean(given.self, group)]
 
 
 def _scan(of: Arithmetic, given: Given) -> Terms:
     if given.call.packet != "cumsum":
         return [None]
-    return [Term("running", (lifted(given.self),), _axes(given.call)[0], of.dtype)]
+    return [Term("running", (lifted(given.self),), axes_group(given.call)[0], of.dtype)]
 
 
 def _deviations(of: Arithmetic, x: Term, group: Group) -> tuple[Term, Term]:
@@ -69,7 +42,7 @@ def _deviations(of: Arithmetic, x: Term, group: Group) -> tuple[Term, Term]:
 
 
 def _moments(of: Arithmetic, given: Given) -> Terms:
-    group, _ = _axes(given.call)
+    group, _ = axes_group(given.call)
     correction = given.call.arguments.get("correction")
     if correction is None:
         correction = 0 if given.call.arguments.get("unbiased") is False else 1
@@ -85,7 +58,7 @@ def _norm(of: Arithmetic, given: Given) -> Terms:
     if given.call.packet not in ("linalg_vector_norm", "norm", "dist", "linalg__powsum", "powsum"):
         return [None]
     x = of.sub(given.self, given.other) if given.call.packet == "dist" else lifted(given.self)
-    group = _axes(given.call)[0]
+    group = axes_group(given.call)[0]
     if order == math.inf:
         return [of.largest(of.abs(x), group)]
     if order == 1:
@@ -100,7 +73,7 @@ def _norm(of: Arithmetic, given: Given) -> Terms:
 
 
 def _log_sum_exp(of: Arithmetic, given: Given) -> Terms:
-    group, x = _axes(given.call)[0], lifted(given.self)
+    group, x = axes_group(given.call)[0], lifted(given.self)
     of = Arithmetic(given.call.output.dtype)  # PyTorch writes each step to memory
     top = of.largest(x, group)
     return [of.add(of.log(of.total(of.exp(of.sub(x, top)), group)), top)]
@@ -115,7 +88,7 @@ def softmax(of: Arithmetic, x: Term, group: Group) -> Term:
 
 
 def _softmax(of: Arithmetic, given: Given) -> Terms:
-    group, x = _axes(given.call)[0], lifted(given.self)
+    group, x = axes_group(given.call)[0], lifted(given.self)
     if given.call.packet == "_log_softmax":
         shifted = of.sub(x, of.largest(x, group))
         logarithm = of.log(of.total(of.exp(shifted), group))
@@ -124,7 +97,7 @@ def _softmax(of: Arithmetic, given: Given) -> Terms:
 
 
 def _softmax_backward(of: Arithmetic, given: Given) -> Terms:
-    group = _axes(given.call, "grad_output")[0]
+    group = axes_group(given.call, "grad_output")[0]
     gradient, output = given.grad_output, given.output
     if given.call.packet == "_log_softmax_backward_data":
         return [of.sub(gradient, of.mul(of.exp(output), of.total(gradient, group)))]
@@ -132,102 +105,6 @@ def _softmax_backward(of: Arithmetic, given: Given) -> Terms:
         weighted = of.mul(gradient, output)
         return [of.sub(weighted, of.mul(output, of.total(weighted, group)))]
     return [None]
-
-
-# -- losses ----------------------------------------------------------------------------------------------------------
-
-
-def _squared(of: Arithmetic, given: Given) -> Term:
-    difference = of.sub(given.self, given.target)
-    return of.mul(difference, difference)
-
-
-def _smooth_l1(of: Arithmetic, given: Given) -> Term:
-    beta = given.get("beta", 1.0)
-    size = of.abs(of.sub(given.self, given.target))
-    if not beta:
-        return size
-    return of.where(of.less(size, beta), of.div(of.mul(of.mul(size, size), 0.5), beta), of.sub(size, beta / 2))
-
-
-def _huber(of: Arithmetic, given: Given) -> Term:
-    delta = given.get("delta", 1.0)
-    size = of.abs(of.sub(given.self, given.target))
-    return of.where(of.less(size, delta), of.mul(of.mul(size, size), 0.5), of.mul(of.sub(size, delta / 2), delta))
-
-
-def _entropy(of: Arithmetic, given: Given) -> Term:
-    x, target = given.self, given.target
-    no, yes = of.maximum(of.log1p(of.neg(x)), _LOWEST_LOG), of.maximum(of.log(x), _LOWEST_LOG)
-    loss = of.sub(of.mul(of.sub(target, 1), no), of.mul(target, yes))
-    return loss if given.weight is None else of.mul(loss, given.weight)
-
-
-def _entropy_of_logits(of: Arithmetic, given: Given) -> Term:
-    x, target, weight = given.self, given.target, given.pos_weight
-    logarithm = kept_in(Arithmetic(inner(of.dtype)).log_sigmoid(x), of.dtype)
-    if weight is not None:
-        logarithm = of.mul(of.add(of.mul(of.sub(weight, 1), target), 1), logarithm)
-    loss = of.sub(of.mul(of.sub(1, target), x), logarithm)
-    return loss if given.weight is None else of.mul(loss, given.weight)
-
-
-def _soft_margin(of: Arithmetic, given: Given) -> Term:
-    return of.log1p(of.exp(of.neg(of.mul(given.self, given.target))))
-
-
-_LOSSES: dict[str, Callable[[Arithmetic, Given], Term]] = {
-    "mse_loss": _squared,
-    "smooth_l1_loss": _smooth_l1,
-    "huber_loss": _huber,
-    "binary_cross_entropy": _entropy,
-    "binary_cross_entropy_with_logits": _entropy_of_logits,
-    "soft_margin_loss": _soft_margin,
-}
-
-
-_STEP_BY_STEP = frozenset({"binary_cross_entropy_with_logits", "soft_margin_loss"})
-"""PyTorch composes them of operators, each of which writes its result to memory."""
-
-
-def _loss(of: Arithmetic, given: Given) -> Terms:
-    dtype = given.call.output.dtype
-    steps = Arithmetic(dtype) if given.call.packet in _STEP_BY_STEP else of
-    # each element's loss is written to memory before they are added up
-    return [_reduced(of, kept_in(_LOSSES[given.call.packet](steps, given), dtype), given.call)]
-
-
-def _reduced(of: Arithmetic, loss: Term, call: Call) -> Term:
-    shape = call.tensor("self").shape
-    group = group_of(tuple(range(-len(shape), 0)), max(math.prod(shape), 1))
-    reduction = call.arguments.get("reduction", 1)
-    return loss if reduction == 0 else of.total(loss, group) if reduction == 2 else of.mean(loss, group)
-
-
-def _nll(of: Arithmetic, given: Given) -> Terms:
-    source = given.call.tensor("self")
-    samples = source.numel // max(source.shape[1] if len(source.shape) > 1 else source.numel, 1)
-    loss = of.neg(elsewhere(lifted(given.self), "target"))
-    if given.weight is not None:
-        loss = of.mul(loss, elsewhere(given.weight, "target"))
-    reduction, group = given.call.arguments.get("reduction", 1), _own(given.call, samples)
-    weights = ratio(float(samples)) if given.weight is None else None
-    if reduction == 0:
-        return [loss, weights]
-    if reduction == 2:
-        return [of.total(loss, group), weights]
-    total = weights or of.total(elsewhere(given.weight, "target"), group)
-    return [of.div(of.total(loss, group), total), total]
-
-
-def _nll_backward(of: Arithmetic, given: Given) -> Terms:
-    gradient = of.neg(given.grad_output)
-    if given.weight is not None:
-        gradient = of.mul(gradient, elsewhere(given.weight, "target"))
-    if given.call.arguments.get("reduction", 1) == 1:
-        gradient = of.div(gradient, given.total_weight)
-    classes = given.call.tensor("self").shape[1:2] or (1,)
-    return [either(gradient, lifted(0), 1 / max(classes[0], 1))]
 
 
 # -- products --------------------------------------------------------------------------------------------------------
@@ -240,7 +117,7 @@ def _matmul(of: Arithmetic, given: Given) -> Terms:
     first, second = names[-2:]
     operand = given.call.arguments[first]
     length = operand.shape[-1] if operand.shape else 1
-    group = _last(operand) if given.call.packet != "addbmm" else _own(given.call, length * operand.shape[0])
+    group = last_axis(operand) if given.call.packet != "addbmm" else own_group(given.call, length * operand.shape[0])
     product = of.dot(given.get(first), elsewhere(given.get(second), "second"), group)
     alpha, beta = given.call.argument("alpha", 1), given.call.argument("beta", 1)
     if len(names) == 2 or beta == 0:
@@ -262,7 +139,7 @@ def _convolution(of: Arithmetic, given: Given) -> Terms:
     else:
         addends = math.prod(weight.shape[1:])
     x = given.get("input") if isinstance(given.call.arguments.get("input"), Operand) else given.self
-    product = of.dot(x, elsewhere(given.weight, "kernel"), _own(given.call, addends))
+    product = of.dot(x, elsewhere(given.weight, "kernel"), own_group(given.call, addends))
     bias = given.bias
     return [product if bias is None else of.add(product, bias)]
 
@@ -282,7 +159,7 @@ def _convolution_backward(of: Arithmetic, given: Given) -> Terms:
 def attention(of: Arithmetic, given: Given) -> Terms:
     query, key, value = (given.call.tensor(name) for name in ("query", "key", "value"))
     scale = ratio(given.call.arguments.get("scale") or 1 / math.sqrt(query.shape[-1]))
-    features, keys, queries = _last(query), group_of((-1,), key.shape[-2]), group_of((-2,), query.shape[-2])
+    features, keys, queries = last_axis(query), group_of((-1,), key.shape[-2]), group_of((-2,), query.shape[-2])
     q, k, v = given.query, elsewhere(given.key, "key"), elsewhere(given.value, "value")
     scores = of.mul(of.dot(q, k, features), scale)
     if given.attn_mask is not None:
@@ -291,7 +168,7 @@ def attention(of: Arithmetic, given: Given) -> Terms:
     if not given.call.packet.endswith("_backward"):
         return [of.dot(weights, v, keys), None]
     upstream = given.grad_out
-    of_weights = of.dot(upstream, v, _last(value))
+    of_weights = of.dot(upstream, v, last_axis(value))
     of_scores = of.mul(of.mul(weights, of.sub(of_weights, of.total(of.mul(of_weights, weights), keys))), scale)
     return [
         of.dot(of_scores, elsewhere(k, "features"), keys),
@@ -355,7 +232,7 @@ def _norm_layer_backward(of: Arithmetic, given: Given) -> Terms:
 
 
 def _pool(of: Arithmetic, given: Given) -> Terms:
-    window = _own(given.call, given.met() if given.call.joined().addends == 1 else 0)
+    window = own_group(given.call, given.met() if given.call.joined().addends == 1 else 0)
     return [of.mean(given.self, window)]
 
 
@@ -365,10 +242,10 @@ def _met(of: Arithmetic, given: Given) -> Terms:
     if not names or len(names) > 2:
         return [None]
     most = max(given.met(), 1)
-    moved = elsewhere(given.get(names[-1]), _shapes(given.call))
+    moved = elsewhere(given.get(names[-1]), shapes_of(given.call))
     if len(names) == 1 or given.call.arguments[names[0]].zero:
-        return [of.total(moved, _own(given.call, most))]
-    return [of.add(given.get(names[0]), of.total(moved, _own(given.call, most - 1)))]
+        return [of.total(moved, own_group(given.call, most))]
+    return [of.add(given.get(names[0]), of.total(moved, own_group(given.call, most - 1)))]
 
 
 def _averages_met(of: Arithmetic, given: Given) -> Terms:
@@ -378,7 +255,7 @@ def _averages_met(of: Arithmetic, given: Given) -> Terms:
         kernel = given.call.arguments.get("kernel_size")
         window = math.prod(spatial(kernel, 2)) if kernel else max(made // max(source, 1), 1)
         gradient = of.div(gradient, ratio(float(window)))
-    return [of.total(elsewhere(gradient, given.call.packet), _own(given.call, given.met()))]
+    return [of.total(elsewhere(gradient, given.call.packet), own_group(given.call, given.met()))]
 
 
 def _largest(of: Arithmetic, given: Given) -> Terms:
@@ -386,21 +263,17 @@ def _largest(of: Arithmetic, given: Given) -> Terms:
     window = (
         math.prod(spatial(kernel, 2)) if kernel else given.call.tensor("self").numel // max(given.call.output.numel, 1)
     )
-    return [of.largest(given.self, _own(given.call, window)), None]
+    return [of.largest(given.self, own_group(given.call, window)), None]
 
 
 def _extreme(of: Arithmetic, given: Given) -> Terms:
     x = lifted(given.self)
     if given.call.packet in ("max", "min", "amax", "amin", "aminmax", "_aminmax"):
-        group = _axes(given.call)[0]
+        group = axes_group(given.call)[0]
         top = of.largest(x, group)
         low = of.neg(of.largest(of.neg(x), group))
         return [low, top] if "aminmax" in given.call.packet else [top if "max" in given.call.packet else low]
-    return [None] if given.call.packet.startswith("arg") else [elsewhere(x, _shapes(given.call)), None]
-
-
-def _shapes(call: Call) -> tuple[Any, ...]:
-    return (call.packet, *[operand.shape for operand in call.operands()])
+    return [None] if given.call.packet.startswith("arg") else [elsewhere(x, shapes_of(given.call)), None]
 
 
 def _log_sigmoid(of: Arithmetic, given: Given) -> Terms:
@@ -422,9 +295,9 @@ LAYERS: dict[str, Layer] = {
     "log-sum-exp": _log_sum_exp,
     "softmax": _softmax,
     "softmax-backward": _softmax_backward,
-    "loss": _loss,
-    "nll": _nll,
-    "nll-backward": _nll_backward,
+    "loss": loss,
+    "nll": nll,
+    "nll-backward": nll_backward,
     "matmul": _matmul,
     "convolution": _convolution,
     "convolution-backward": _convolution_backward,
