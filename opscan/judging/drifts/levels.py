@@ -26,7 +26,7 @@ _MOST_LEVELS = 4
 _MOST_LEAVES = 8
 """Of more inputs the results near 0 are dense and smooth, and moves among them slow."""
 _SWEEPS = 4
-_RUNS = 8
+_RUNS = 4
 """Runs over a formula with sums; twice as many for a result of which each group has one value."""
 _FEW, _MANY = 0.25, 0.6
 """Shares of the moves that may stay; the moves get smaller or larger to get there."""

@@ -227,8 +227,9 @@ class Sampling:
             large = self._outliers(x.rare, count)
             value = usual.total(places, count, random) + math.fsum(large)
             own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual.values[place]]
-            # of its own elements' parts the sum has the square root of their number
-            noise = incoherent(own or [0.0], count) * random.gauss(0.0, 1.0)
+            # its members' own parts as they are, which may cancel what they share; the others' are a random walk
+            noise = math.fsum(own) if count >= len(places) else 0.0
+            noise += incoherent(own or [0.0], count if not noise else count - len(places)) * random.gauss(0.0, 1.0)
             if not x.short and not (final and addends == 2):
                 squares = usual.variance + math.fsum(one * one for one in large) / count
                 alpha, beta = sum_noise(count, usual.mean, squares, _NAMES.get(dtype, "fp32"), golden=golden)
