@@ -171,14 +171,14 @@ class Sampling:
         if group is None:
             pairs = zip(column.own, values, before, strict=True)
             own = [held + after(value, difference) - difference for held, value, difference in pairs]
-            return Column(values, own, column.shared)
+            return replace(column, own=own, leaf=None, scale=False)
         new = list(column.shared.get(group, [0.0] * self._count))
         for members in self._members(group):
             first = members[0]
             change = after(values[first], before[first]) - before[first]
             for place in members:
                 new[place] += change
-        return Column(values, column.own, {**column.shared, group: new})
+        return replace(column, shared={**column.shared, group: new}, leaf=None, scale=False)
 
     def one_per_group(self, column: Column) -> Column | None:
         """One sample of each group, where all of a group have one value; else None."""

@@ -88,7 +88,9 @@ class Spread:
     seen: tuple[Pair, ...] = ()
     """The samples themselves: size of the result, and of the difference."""
     crossing: tuple[Pair, ...] = ()
-    """Those whose differences are largest against their results, where results cross 0: see `_crossing`."""
+    """Of the smallest samples those whose differences are largest against their results, where results cross 0."""
+    each: float = 0.0
+    """The probability that one of the smallest samples stands for."""
     most: float = math.inf
 
     def scale(self, result: float) -> float:
@@ -129,7 +131,7 @@ class Spread:
         size, difference = self.crossing[-1]
         least = difference / size
         left = [max(1 - atol / one, 0.0) for _, one in self.crossing]
-        return math.fsum(left) / len(self.seen) * min(least / rtol, 1.0)
+        return math.fsum(left) * self.each * min(least / rtol, 1.0)
 
     def beyond(self, reach: float) -> float:
         """P(|result| > reach)."""
@@ -177,7 +179,7 @@ def spread_of(levels: Sequence[Level]) -> Spread:
         beta,
         _tail(tails),
         seen,
-        _crossing(seen) if len(levels) == 1 else (),
+        *_crossing(levels[-1]),
     )
 
 
@@ -250,15 +252,22 @@ def _power(spans: Sequence[float]) -> float:
     return 1.0 if abs(found - 1) < 3 * found / math.sqrt(len(spans)) else found
 
 
-def _crossing(seen: Sequence[Pair]) -> tuple[Pair, ...]:
-    """The samples with the largest ratios of difference to result, where these fall as they do near a zero (Hill)."""
-    steep = sorted((pair for pair in seen if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
+def _crossing(level: Level) -> tuple[tuple[Pair, ...], float]:
+    """The samples of a level with the largest ratios of difference to result, where these fall as they do near a zero
+    (Hill), and the probability that each sample stands for."""
+    column = level.column
+    told = [
+        (abs(y), abs(d)) for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)
+    ]
+    steep = sorted((pair for pair in told if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
     most = steep[: max(len(steep) // _CROSSING, 16)]
     if len(most) < 16 or not most[-1][1]:
-        return ()
+        return (), 0.0
     spans = [math.log(one[1] / one[0] * most[-1][0] / most[-1][1]) for one in most[:-1]]
     falls = len(spans) / max(math.fsum(spans), 1e-9)
-    return tuple(most) if abs(falls - 1) < 3 * falls / math.sqrt(len(spans)) else ()
+    if abs(falls - 1) >= 3 * falls / math.sqrt(len(spans)):
+        return (), 0.0
+    return tuple(most), level.probability / len(told)
 
 
 def _law(pairs: Sequence[Pair]) -> tuple[float, float]:
