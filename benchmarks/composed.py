@@ -4,7 +4,7 @@ A cell is one compared tensor of one call under one standard. Where emulation se
 fail, the prediction should be within a factor of 3 of it, the count's own uncertainty (two deviations) allowed for;
 where it sees none, not above 1 %, or what so many draws can exclude. `--all` names every cell that is off.
 
-python -m benchmarks.composed [--draws 200] [--seed 0] [--only NAME] [--all]
+python -m benchmarks.composed [--draws 200] [--seed 0] [--only NAME] [--all] [--write]
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from benchmarks.pages import put_into_page
 from opscan.emulating.rates import Draws, failures
 from opscan.judging import Judge
 from opscan.judging.effective import effective
@@ -36,6 +37,7 @@ _STEPS = {
 }
 """rtol, atol and the share that may fail, beside single_bm."""
 _FACTOR = 3.0
+PAGE = Path(__file__).parents[1] / "docs" / "standards.md"
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", list: "int"}
 
 
@@ -119,15 +121,29 @@ def cells(family: str, row: dict[str, Any], dtype: str, draws: Draws) -> Iterato
             )
 
 
+def scored(family: str, found: Sequence[Cell]) -> str:
+    """A row of the table; cells without a model are left out."""
+    proven = [cell for cell in found if cell.proven]
+    counting, silent = [cell for cell in proven if cell.counts], [cell for cell in proven if not cell.failed]
+    within, quiet = sum(cell.fits for cell in counting), sum(cell.fits for cell in silent)
+    return f"| {family} | {len(found)} | {within} of {len(counting)} | {quiet} of {len(silent)} |"
+
+
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--draws", type=int, default=200)
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--only", default="")
-    ask.add_argument("--all", action="store_true")
+    ask.add_argument("--all", action="store_true", help="name every cell that is off")
+    ask.add_argument("--write", action="store_true", help="put the table into docs/standards.md")
     options = ask.parse_args()
     table = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-    print(f"{'family':15}{'cells':>7}{'in 0.1 to 50 %':>16}{'within 3':>10}{'none fail':>11}{'at most 1 %':>13}")
+    lines = [
+        "| family | cells | within 3 of those where 0.1 to 50 % fail | at most 1 % where none fails |",
+        "|---|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    total: list[Cell] = []
     for family, rows in table.items():
         found: list[Cell] = []
         for row in rows:
@@ -136,19 +152,21 @@ def main() -> None:
                     found += cells(family, row, dtype, Draws(options.draws, JUDGE.upstream, options.seed))
                 except Refused as problem:
                     print(f"{row['name']} {dtype} refused: {problem}", file=sys.stderr)
-        proven = [cell for cell in found if cell.proven]
-        counting, silent = [c for c in proven if c.counts], [c for c in proven if not c.failed]
         if not found:
             continue
-        print(
-            f"{family:15}{len(found):7}{len(counting):16}{sum(c.fits for c in counting):10}"
-            f"{len(silent):11}{sum(c.fits for c in silent):13}",
-            flush=True,
-        )
-        if options.all:
-            for cell in found:
-                if not cell.fits and (cell.counts or not cell.failed):
-                    print(f"  {'off' if cell.proven else 'no model'}  {cell}", flush=True)
+        total += found
+        lines.append(scored(family, found))
+        print(lines[-1], flush=True)
+        for cell in found if options.all else ():
+            if not cell.fits and (cell.counts or not cell.failed):
+                print(f"  {'off' if cell.proven else 'no model'}  {cell}", flush=True)
+    lines.append(scored("all", total))
+    print(lines[-1])
+    if options.write:
+        off = [cell for cell in total if cell.proven and cell.counts and not cell.fits]
+        names = sorted({f"{cell.name} {cell.tensor} ({cell.dtype})" for cell in off})
+        told = f"{options.draws} draws a cell, seed {options.seed}. Off: {', '.join(names)}." if names else ""
+        put_into_page(PAGE, "composed", "\n".join([*lines, "", told]))
 
 
 if __name__ == "__main__":
