@@ -190,6 +190,7 @@ def _golden_side(dtype: str, extent: int, addends: Addends) -> list[_Side]:
     return [side]
 
 
+@lru_cache(maxsize=4096)
 def sum_noise(
     extent: int, mean: float, variance: float, accumulator: str = "fp32", *, golden: str = "framework"
 ) -> tuple[float, float]:

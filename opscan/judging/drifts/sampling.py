@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -45,6 +46,7 @@ class Sampling:
     ) -> None:
         self._draw_of = draw_of
         self._upstream = upstream
+        self._seed = seed
         self._random = Random(seed)
         self._count = SAMPLES
         self._reordered = reordered
@@ -123,8 +125,8 @@ class Sampling:
     def _drawn(self, draw: Draw) -> list[float]:
         """Stratified: one sample in each equal part of the distribution, in random order."""
         count, random = self._count, self._random
-        strata = [(place + random.random()) / count for place in range(count)]
-        random.shuffle(strata)
+        order = _permutation(self._seed, len(self.drawn))
+        strata = [(place + random.random()) / count for place in order]
         if draw.distribution == "bool":
             return [float(part < 0.5) for part in strata]
         width = draw.high - draw.low
@@ -205,9 +207,7 @@ class Sampling:
         """The places of the samples, group by group."""
         order = self._orders.get(group)
         if order is None:
-            order = list(range(self._count))
-            if self._orders:
-                Random(len(self._orders)).shuffle(order)
+            order = _permutation("group", len(self._orders)) if self._orders else list(range(self._count))
             self._orders[group] = order
         size = int(group[1]) if group[1] <= _WHOLE else _MEMBERS
         whole = [order[start : start + size] for start in range(0, self._count - size + 1, size)]
@@ -304,8 +304,7 @@ class Sampling:
     def _elsewhere(self, x: Column, place: Any) -> Column:
         order = self._places.get(place)
         if order is None:
-            order = self._places[place] = list(range(self._count))
-            Random(repr(place)).shuffle(order)
+            order = self._places[place] = _permutation("elsewhere", place)
         carried = x.difference
         return Column([x.values[at] for at in order], [carried[at] for at in order], {})
 
@@ -315,6 +314,14 @@ class Sampling:
         values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
         left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
         return passed(values, [(left, first), (right, second)])
+
+
+@lru_cache(maxsize=512)
+def _permutation(*told: Any) -> list[int]:
+    """The samples in an order of its own for what is told, the same in each run."""
+    order = list(range(SAMPLES))
+    Random(repr(told)).shuffle(order)
+    return order
 
 
 def _normal_quantile(part: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from opscan.dataclass import dataclass
@@ -112,13 +113,8 @@ class Spread:
 
         Many that fail are counted, their last rounding done; of few or none no more are taken to than may be.
         """
-        from random import Random  # here alone: the hook's usual run has nothing composed
-
         smooth = max(smooth, self._beyond_ratio(atol, rtol))
-        random, failing = Random(0), 0
-        for size, difference in self.seen:
-            spacing = math.ldexp(1.0, max(math.frexp(size)[1] - 1, form.least) - form.fraction)
-            failing += spacing * math.floor(difference / spacing + random.random()) > atol + rtol * size
+        failing = sum(difference > atol + rtol * size for size, difference in _rounded(self, form))
         count = len(self.seen)
         if not count or failing >= _COUNTED:
             return failing / count if count else smooth
@@ -144,6 +140,18 @@ class Level:
 
     column: Column
     probability: float
+
+
+@lru_cache(maxsize=256)
+def _rounded(spread: Spread, form: Format) -> list[Pair]:
+    """The samples with the last rounding of both results done."""
+    from random import Random  # here alone: the hook's usual run has nothing composed
+
+    random, found = Random(0).random, []
+    for size, difference in spread.seen:
+        spacing = math.ldexp(1.0, max(math.frexp(size)[1] - 1, form.least) - form.fraction)
+        found.append((size, spacing * math.floor(difference / spacing + random())))
+    return found
 
 
 def spread_of(levels: Sequence[Level]) -> Spread:
