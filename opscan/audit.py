@@ -36,6 +36,7 @@ from opscan.shapes import Catalog, companions, evidence_of, executor_companions,
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
+    from opscan.judging.case_tally import CaseProblem
     from opscan.judging.specs import Judged, Many
     from opscan.numerics import Plan
 
@@ -289,7 +290,35 @@ class _Run:
             return judged.report, []
         from opscan.case_edits import with_places
 
-        return judged.report, with_places(case_file, judged.problems)
+        problems = judged.problems
+        if self._settings.confirm:
+            problems = tuple(self._confirmed_cases(case_file, one, goldens, classify) for one in problems)
+        return judged.report, with_places(case_file, problems)
+
+    def _confirmed_cases(
+        self,
+        case_file: CaseFile,
+        problem: CaseProblem,
+        goldens: Mapping[str, Plugin | str],
+        classify: Callable[[Sequence[Case]], Sequence[Classification]],
+    ) -> CaseProblem:
+        """What emulation says of the cases of an inadequate standard: without an edit where it does not bear it out."""
+        if problem.finding.name != _INADEQUATE:
+            return problem
+        from opscan.emulating.confirming import CASES, emulate
+        from opscan.judging.verdicts import judge_case
+
+        wanted = set(problem.indices[:: max(len(problem.indices) // CASES, 1)])
+        cases = [case for case in case_file.cases if case.index in wanted]
+        verdicts = [
+            judge_case(case, known, case.acc, self._judge) for case, known in zip(cases, classify(cases), strict=True)
+        ]
+        golden = goldens.get(cases[0].api_type) if cases else None
+        found = emulate(verdicts, golden, self._settings.upstream, self._settings.seed)
+        told = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
+        if not found.refutes(self._settings.limit):
+            return replace(problem, finding=told)
+        return replace(problem, finding=replace(told, severity="info", fix="none"), chosen=(), proposals=())
 
     def _many(self, golden_of: Callable[[Case], Plugin | str | None]) -> Many:
         """How many cases are classified at once, and what is planned for cases that differ in their shapes only."""

@@ -18,7 +18,7 @@ from opscan.model import Case, Plugin
 from opscan.numerics.binding import Unbindable, bind
 from opscan.validating.running import Call, Refused, calls_of
 
-_CASES = 12
+CASES = 12
 _DRAWS = 240
 """In all; with none failing the rate is under 1.25 % with 95 % certainty."""
 _ELEMENTS = 1 << 20
@@ -52,7 +52,7 @@ def emulate(
     known = [case for case in verdicts if _elements(case.case) <= _ELEMENTS and _rules(case)]
     if not known:
         return Emulation(0, 0, f"no case has a floating tolerance and at most {_ELEMENTS} elements")
-    chosen = [known[place * len(known) // _CASES] for place in range(_CASES)] if len(known) > _CASES else known
+    chosen = [known[place * len(known) // CASES] for place in range(CASES)] if len(known) > CASES else known
     each = max(_DRAWS // len(chosen), 1)
     failed = draws = 0
     reason, until = "", time.monotonic() + _SECONDS

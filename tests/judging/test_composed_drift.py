@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,21 @@ def test_what_emulation_refutes_is_withdrawn(tmp_path: Path, monkeypatch: pytest
     assert not withdrawn.findings
     assert withdrawn.files[0].status == "ok"
     assert "emulated: 0 of" in withdrawn.files[0].reason
+
+
+def test_cases_of_a_file_are_run_before_they_are_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = {
+        "id": 0, "name": "torch.exp", "api": "pytorch", "api_type": "function", "backward": False,
+        "standard": {"acc": "single_bm", "perf": "not_key"},
+        "inputs": [{"name": "input", "type": "tensor", "dtype": "fp32", "shape": [8, 64], "range_values": [-5, 5]}],
+    }  # fmt: skip
+    (tmp_path / "all_exp.json").write_text(json.dumps([case, {**case, "id": 1}]))
+    monkeypatch.setattr("opscan.judging.adequacy._case_failure", lambda *_: 0.5)
+    (accused,) = audit_paths([tmp_path], Settings()).audit.findings
+    (told,) = audit_paths([tmp_path], Settings(confirm=True)).audit.findings
+    assert (accused.rule, told.rule) == ("OPS109", "OPS109")
+    assert (told.severity, told.fix, told.edits) == ("info", "none", ())
+    assert "emulated: 0 of 240 draws fail" in told.message
 
 
 def test_a_step_without_a_model_makes_a_warning(tmp_path: Path) -> None:
