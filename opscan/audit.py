@@ -36,11 +36,9 @@ from opscan.shapes import Catalog, companions, evidence_of, executor_companions,
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
-    from opscan.judging.case_tally import CaseProblem
     from opscan.judging.specs import Judged, Many
     from opscan.numerics import Plan
 
-_INADEQUATE = "standard-inadequate"
 _MANY_CASES = 2000
 KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", RunScript: "other"}
 
@@ -216,8 +214,10 @@ class _Run:
             deterministic=_is_deterministic(links.node_files),
             many=self._many(lambda _: links.golden),
         )
-        if self._settings.confirm and any(one.name == _INADEQUATE for one in judged.findings):
-            judged = self._confirmed(judged, links.golden)
+        if self._settings.confirm:
+            from opscan.confirming import confirmed
+
+            judged = confirmed(judged, links.golden, self._settings)
         judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
         findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
@@ -226,25 +226,6 @@ class _Run:
         from opscan import edits  # only where there is something to mend: a clean run is the hook's usual one
 
         return judged.report, edits.of_spec(spec, judged.proposal, findings, judged.note)
-
-    def _confirmed(self, judged: Judged, golden: Plugin | str | None) -> Judged:
-        """What emulation says of an inadequate standard: the finding goes where it does not bear it out."""
-        from opscan.emulating.confirming import emulate
-
-        found = emulate(judged.verdicts, golden, self._settings.upstream, self._settings.seed)
-        if not found.refutes(self._settings.limit):
-            told = [
-                replace(one, message=f"{one.message}; {found.text}") if one.name == _INADEQUATE else one
-                for one in judged.findings
-            ]
-            return replace(judged, findings=tuple(told))
-        left = tuple(one for one in judged.findings if one.name != _INADEQUATE)
-        tensors = tuple(
-            replace(one, status="ok") if one.status == "too-strict" else one for one in judged.report.tensors
-        )
-        reason = f"predicted to be too strict, but {found.text}"
-        report = replace(judged.report, status="ok", reason=reason, tensors=tensors)
-        return replace(judged, report=report, findings=left, proposal=None)
 
     def _with_twin(self, spec: Spec, judged: Judged) -> Judged:
         """A spec and its broadcast-free twin test together what neither tests alone, so no finding says that it is not.
@@ -292,33 +273,10 @@ class _Run:
 
         problems = judged.problems
         if self._settings.confirm:
-            problems = tuple(self._confirmed_cases(case_file, one, goldens, classify) for one in problems)
+            from opscan.confirming import confirmed_cases
+
+            problems = confirmed_cases(case_file, problems, goldens, classify, self._judge, self._settings)
         return judged.report, with_places(case_file, problems)
-
-    def _confirmed_cases(
-        self,
-        case_file: CaseFile,
-        problem: CaseProblem,
-        goldens: Mapping[str, Plugin | str],
-        classify: Callable[[Sequence[Case]], Sequence[Classification]],
-    ) -> CaseProblem:
-        """What emulation says of the cases of an inadequate standard: without an edit where it does not bear it out."""
-        if problem.finding.name != _INADEQUATE:
-            return problem
-        from opscan.emulating.confirming import CASES, emulate
-        from opscan.judging.verdicts import judge_case
-
-        wanted = set(problem.indices[:: max(len(problem.indices) // CASES, 1)])
-        cases = [case for case in case_file.cases if case.index in wanted]
-        verdicts = [
-            judge_case(case, known, case.acc, self._judge) for case, known in zip(cases, classify(cases), strict=True)
-        ]
-        golden = goldens.get(cases[0].api_type) if cases else None
-        found = emulate(verdicts, golden, self._settings.upstream, self._settings.seed)
-        told = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
-        if not found.refutes(self._settings.limit):
-            return replace(problem, finding=told)
-        return replace(problem, finding=replace(told, severity="info", fix="none"), chosen=(), proposals=())
 
     def _many(self, golden_of: Callable[[Case], Plugin | str | None]) -> Many:
         """How many cases are classified at once, and what is planned for cases that differ in their shapes only."""

@@ -222,11 +222,12 @@ class Sampling:
         addends, random = int(group[1]), self._random
         usual = Population(x.values if x.rare is None else x.rare.usual)
         values, parts = [0.0] * self._count, [0.0] * self._count
+        apart, alike = _parts(x, group)
         for places in self._members(group):
             count = addends if name != "running" else random.randint(1, addends)
             large = self._outliers(x.rare, count)
             value = usual.total(places, count, random) + math.fsum(large)
-            own = [x.own[place] for place in places if x.rare is None or x.values[place] == usual.values[place]]
+            own = [apart[place] for place in places if x.rare is None or x.values[place] == usual.values[place]]
             # its members' own parts as they are, which may cancel what they share; the others' are a random walk
             noise = math.fsum(own) if count >= len(places) else 0.0
             noise += incoherent(own or [0.0], count if not noise else count - len(places)) * random.gauss(0.0, 1.0)
@@ -234,10 +235,8 @@ class Sampling:
                 squares = usual.variance + math.fsum(one * one for one in large) / count
                 alpha, beta = sum_noise(count, usual.mean, squares, _NAMES.get(dtype, "fp32"), golden=golden)
                 noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
-            for which, column in x.shared.items():
-                carried = [column[place] for place in places]
-                alike = which == group
-                noise += coherent(carried, count) if alike else incoherent(carried, count) * random.gauss(0.0, 1.0)
+            if alike is not None:
+                noise += coherent([alike[place] for place in places], count)
             for place in places:
                 values[place], parts[place] = value, noise
         return Column(values, [0.0] * self._count, {group: parts})
@@ -246,16 +245,13 @@ class Sampling:
         """A sum of products over axes that no other sum runs over: of new addends for each sample."""
         addends, gauss = int(group[1]), self._random.gauss
         usual = Population(x.values if x.rare is None else x.rare.usual)
-        own = [one for one, value, held in zip(x.own, x.values, usual.values, strict=True) if value == held]
+        apart, alike = _parts(x, group)
+        own = [one for one, value, held in zip(apart, x.values, usual.values, strict=True) if value == held]
         spread, values, carried = incoherent(own or [0.0], addends), [], [0.0] * self._count
-        for which, column in x.shared.items():
-            for places in self._members(which) if which == group else ():
-                together = coherent([column[place] for place in places], addends)
-                for place in places:
-                    carried[place] += together
-            if which != group:
-                apart = incoherent(column, addends)
-                carried = [one + apart * gauss(0.0, 1.0) for one in carried]
+        for places in self._members(group) if alike is not None else ():
+            together = coherent([alike[place] for place in places], addends) if alike is not None else 0.0
+            for place in places:
+                carried[place] = together
         held = _NAMES.get(dtype, "fp32")
         for place in range(self._count):
             large = self._outliers(x.rare, addends)
@@ -314,6 +310,16 @@ class Sampling:
         values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
         left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
         return passed(values, [(left, first), (right, second)])
+
+
+def _parts(x: Column, group: Group) -> tuple[list[float], list[float] | None]:
+    """What the elements carry apart from each other, as far as a sum over a group goes, and what they share in it.
+
+    What they share with elements of other groups belongs to the first: it may cancel what they have for themselves.
+    """
+    others = [carried for which, carried in x.shared.items() if which != group]
+    apart = [sum(parts) for parts in zip(x.own, *others, strict=True)] if others else x.own
+    return apart, x.shared.get(group)
 
 
 @lru_cache(maxsize=512)

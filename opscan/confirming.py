@@ -1,0 +1,61 @@
+"""What emulation says of a standard that is called inadequate, before it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from opscan.config import Settings
+from opscan.emulating.confirming import CASES, emulate
+from opscan.judging import Judge
+from opscan.judging.case_tally import CaseProblem
+from opscan.judging.specs import Judged
+from opscan.judging.verdicts import judge_case
+from opscan.model import Case, CaseFile, Classification, Plugin
+
+_INADEQUATE = "standard-inadequate"
+
+
+def confirmed(judged: Judged, golden: Plugin | str | None, settings: Settings) -> Judged:
+    """A spec's judgement: the finding goes where emulation does not bear it out, and says the count where it does."""
+    if not any(one.name == _INADEQUATE for one in judged.findings):
+        return judged
+    found = emulate(judged.verdicts, golden, settings.upstream, settings.seed)
+    if not found.refutes(settings.limit):
+        told = [
+            replace(one, message=f"{one.message}; {found.text}") if one.name == _INADEQUATE else one
+            for one in judged.findings
+        ]
+        return replace(judged, findings=tuple(told))
+    left = tuple(one for one in judged.findings if one.name != _INADEQUATE)
+    tensors = tuple(replace(one, status="ok") if one.status == "too-strict" else one for one in judged.report.tensors)
+    reason = f"predicted to be too strict, but {found.text}"
+    report = replace(judged.report, status="ok", reason=reason, tensors=tensors)
+    return replace(judged, report=report, findings=left, proposal=None)
+
+
+def confirmed_cases(
+    case_file: CaseFile,
+    problems: Sequence[CaseProblem],
+    goldens: Mapping[str, Plugin | str],
+    classify: Callable[[Sequence[Case]], Sequence[Classification]],
+    judge: Judge,
+    settings: Settings,
+) -> tuple[CaseProblem, ...]:
+    """The problems of a case file: one that emulation does not bear out is a note without an edit."""
+
+    def confirm(problem: CaseProblem) -> CaseProblem:
+        if problem.finding.name != _INADEQUATE:
+            return problem
+        wanted = set(problem.indices[:: max(len(problem.indices) // CASES, 1)])
+        cases = [case for case in case_file.cases if case.index in wanted]
+        known = zip(cases, classify(cases), strict=True)
+        verdicts = [judge_case(case, told, case.acc, judge) for case, told in known]
+        golden = goldens.get(cases[0].api_type) if cases else None
+        found = emulate(verdicts, golden, settings.upstream, settings.seed)
+        told = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
+        if not found.refutes(settings.limit):
+            return replace(problem, finding=told)
+        return replace(problem, finding=replace(told, severity="info", fix="none"), chosen=(), proposals=())
+
+    return tuple(map(confirm, problems))
