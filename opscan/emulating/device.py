@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from opscan.validating.simulated.aten_call import AtenCall
 from opscan.validating.simulated.linear import add_up_in_shares
@@ -58,7 +59,7 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
         kwargs = kwargs or {}
         name = func._schema.name.split("::")[1]
         writes = any(each.alias_info is not None and each.alias_info.is_write for each in func._schema.arguments)
-        if writes or not any(_rounds(value) for value in _flat((args, tuple(kwargs.values())))):
+        if writes or not any(_rounds(value) for value in tree_leaves((args, kwargs))):
             result = func(*args, **kwargs)
             return self._in_place(result, name.rstrip("_")) if writes else result
         if name in _ORDERED:
@@ -206,11 +207,3 @@ def _widened(value: Any, wide: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_widened(item, wide) for item in value)
     return value.to(wide) if _rounds(value) and value.dtype != wide else value
-
-
-def _flat(values: Any) -> Any:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _flat(value)
-        else:
-            yield value

@@ -13,7 +13,7 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,25 +109,12 @@ def _device(seed: int, order: str, upstream: Any = None) -> Device:
         copied = torch.clone(tensor)
         return copied if upstream is None or copied.dtype != torch.float32 else copied.to(upstream).float()
 
-    def active() -> AbstractContextManager[Any]:
-        return _Both(sdpa_kernel(SDPBackend.MATH), Emulated(seed, order))
+    @contextmanager
+    def active() -> Iterator[None]:
+        with sdpa_kernel(SDPBackend.MATH), Emulated(seed, order):
+            yield
 
     return Device("emulated", place, active)
-
-
-class _Both(AbstractContextManager[Any]):
-    """Two contexts, one within the other."""
-
-    def __init__(self, outer: AbstractContextManager[Any], inner: Any) -> None:
-        self._outer, self._inner = outer, inner
-
-    def __enter__(self) -> Any:
-        self._outer.__enter__()
-        return self._inner.__enter__()
-
-    def __exit__(self, *problem: Any) -> None:
-        self._inner.__exit__(*problem)
-        self._outer.__exit__(*problem)
 
 
 def _accepted(calls: Sequence[Call], draws: Draws) -> tuple[Call, int | None]:

@@ -72,10 +72,9 @@ def failure_probability(  # noqa: PLR0913
     return _case_failure(rule, part, walk, about(count))
 
 
-def spread_failure(rule: Rule, dtype: str, spread: Spread, outputs: int) -> float:
-    """The probability that a correct kernel fails a case of `outputs` elements whose results and differences are
+def spread_failure(rule: Rule, dtype: str, spread: Spread, count: int) -> float:
+    """The probability that a correct kernel fails a case of `count` numbers whose results and differences are
     distributed so. Raises ValueError for a rule that compares more than an output with its golden."""
-    count = outputs * 2 if dtype in PARTS else outputs
     return _case_failure(rule, part_of(dtype), spread, about(count)) if count else 0.0
 
 

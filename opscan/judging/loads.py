@@ -84,7 +84,7 @@ class Load:
     def failure(self, rule: Rule, *, accumulator: str | None = None) -> float:
         """The probability that a correct kernel fails a case under `rule`; one with another `accumulator` is wrong."""
         if self.spread is not None:
-            return spread_failure(rule, self.dtype, self.spread, self.outputs)
+            return spread_failure(rule, self.dtype, self.spread, self.count)
         return failure_probability(
             rule,
             self.dtype,

@@ -11,8 +11,8 @@ from opscan.numerics.bits import Bits, Level
 from opscan.numerics.call import Call, Operand, Pool, Region, holds, spatial
 from opscan.numerics.kinds import kind_of
 
-_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "_efficientzerotensor"})
-_ONES = frozenset({"ones", "ones_like", "new_ones"})
+ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "_efficientzerotensor"})
+ONES = frozenset({"ones", "ones_like", "new_ones"})
 _FULL = frozenset({"full", "full_like", "new_full", "scalar_tensor", "fill"})
 _SIGNS = frozenset({"sign", "sgn"})
 _COPIES = frozenset({"_to_copy", "clone", "copy", "neg"})
@@ -208,7 +208,7 @@ def erases(call: Call) -> bool:
 
 
 def _makes_zeros(call: Call) -> bool:
-    if call.packet in _ZEROS:
+    if call.packet in ZEROS:
         return True
     if call.packet == "mul":
         factors = (call.argument("self"), call.argument("other"))
@@ -227,7 +227,7 @@ def _makes_zeros(call: Call) -> bool:
 
 def _makes_units(call: Call) -> bool:
     """Signs, ones, masks as numbers, and sums over one of these."""
-    if call.packet in _ONES:
+    if call.packet in ONES:
         return True
     operand = call.arguments.get("src") if call.packet == "copy" else next(call.operands(), None)
     if not isinstance(operand, Operand) or operand.complex:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opscan.dataclass import dataclass, replace
-from opscan.judging.drifts.draw import Untold
+from opscan.judging.drifts.draw import Untold, is_told
 from opscan.judging.drifts.functions import UNARY
 from opscan.judging.drifts.sums import Rare
 
@@ -39,6 +39,11 @@ class Column:
         if not self.shared:
             return self.own
         return [sum(parts) for parts in zip(self.own, *self.shared.values(), strict=True)]
+
+    @property
+    def told(self) -> list[tuple[float, float]]:
+        """Value and difference of every sample that is a number."""
+        return [pair for pair in zip(self.values, self.difference, strict=True) if all(map(is_told, pair))]
 
 
 def pointwise(name: str, given: Sequence[Column]) -> Column:

@@ -41,9 +41,9 @@ def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: boo
     column = sampling.run(formula)
     if not any(column.difference):
         return [Level(column, 1.0)]
-    if not is_pointwise(formula) or len(sampling.drawn) > _MOST_LEAVES:
-        return [Level(_pooled(formula, draw_of, upstream, sampling, column, several), 1.0)]
     levels = [Level(_pooled(formula, draw_of, upstream, sampling, column, several), 1.0)]
+    if not is_pointwise(formula) or len(sampling.drawn) > _MOST_LEAVES:
+        return levels
     moving, drawn = _Moving(formula, sampling, Random(1)), sampling.drawn
     while len(levels) < _MOST_LEVELS:
         sizes = [abs(value) if is_told(value) else inf for value in column.values]

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from opscan.dataclass import dataclass
-from opscan.judging.drifts.draw import Untold, is_told
+from opscan.judging.drifts.draw import Untold
 from opscan.judging.floating import Format
 from opscan.judging.tails import mixture_tail
 
@@ -160,7 +160,7 @@ def spread_of(levels: Sequence[Level]) -> Spread:
     Raises Untold where most of the results lie outside a function's domain.
     """
     column = levels[0].column
-    told = [(y, d) for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)]
+    told = column.told
     values = [y for y, _ in told]
     if len(values) < _HALF * len(column.values):
         raise Untold("a function outside of its domain")
@@ -200,9 +200,7 @@ def _bounds(scales: dict[float, float], typical: float) -> tuple[float, float]:
 
 def _places(level: Level, below: float, tails: list[Sequence[Pair]]) -> list[tuple[float, float, float]]:
     """(size, probability, deviation of the difference) of the results of a level, without those of the next."""
-    column = level.column
-    pairs = [(abs(y), d) for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)]
-    pairs.sort()
+    pairs = sorted((abs(y), d) for y, d in level.column.told)
     zeros = sum(size < _LEAST for size, _ in pairs)
     positive = pairs[max(zeros, round(below / level.probability * len(pairs))) :]
     share = level.probability / len(pairs)
@@ -263,10 +261,7 @@ def _power(spans: Sequence[float]) -> float:
 def _crossing(level: Level) -> tuple[tuple[Pair, ...], float]:
     """The samples of a level with the largest ratios of difference to result, where these fall as they do near a zero
     (Hill), and the probability that each sample stands for."""
-    column = level.column
-    told = [
-        (abs(y), abs(d)) for y, d in zip(column.values, column.difference, strict=True) if is_told(y) and is_told(d)
-    ]
+    told = [(abs(y), abs(d)) for y, d in level.column.told]
     steep = sorted((pair for pair in told if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
     most = steep[: max(len(steep) // _CROSSING, 16)]
     if len(most) < 16 or not most[-1][1]:

@@ -11,16 +11,15 @@ from opscan.numerics.elements.functions import Arithmetic, either, elsewhere, in
 from opscan.numerics.elements.layers import LAYERS, PACKETS
 from opscan.numerics.elements.pointwise import FUNCTIONS, Given, Untold
 from opscan.numerics.elements.term import Term, number
+from opscan.numerics.facts import ONES, ZEROS
 
-IN_ORDER = frozenset(
+_IN_ORDER = frozenset(
     {
         "view", "unsqueeze", "squeeze", "alias", "detach", "expand", "reshape", "_reshape_alias", "_unsafe_view",
         "clone", "contiguous", "lift", "lift_fresh", "_conj", "_neg_view", "flatten",
     }
 )  # fmt: skip
 """Looks at a tensor that leave its elements in their order, or repeat them along new axes."""
-_ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "zero", "_efficientzerotensor"})
-_ONES = frozenset({"ones", "ones_like", "new_ones"})
 _AROUND = frozenset(
     {"constant_pad_nd", "select_backward", "slice_backward", "diagonal_backward", "tril", "triu", "diag_embed"}
 )
@@ -80,7 +79,7 @@ def _seen(call: Call, given: Given) -> Sequence[Term | None]:
     if source is None:
         raise Untold(name)
     x = lifted(given.get(name))
-    if call.packet in IN_ORDER or all(made is None or _is_all(made, source) for made in call.outputs):
+    if call.packet in _IN_ORDER or all(made is None or _is_all(made, source) for made in call.outputs):
         return [x] * len(call.outputs)
     place = _place(call)
     return [elsewhere(x, place_key((place, part))) for part in range(len(call.outputs))]
@@ -109,9 +108,9 @@ def _has_tensors(value: Sequence[Any]) -> bool:
 
 
 def _constant(call: Call) -> Term | None:
-    if call.packet in _ZEROS:
+    if call.packet in ZEROS:
         return number(0)
-    if call.packet in _ONES:
+    if call.packet in ONES:
         return number(1)
     value = call.argument("fill_value", call.argument("s", call.argument("value")))
     if isinstance(value, (int, float)):

@@ -17,8 +17,8 @@ class Arithmetic:
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
 
-    def call(self, name: str, *operands: Value, numbers: tuple[object, ...] = ()) -> Term:
-        return Term(name, [lifted(operand) for operand in operands], numbers, self.dtype)
+    def call(self, name: str, *operands: Value) -> Term:
+        return Term(name, [lifted(operand) for operand in operands], (), self.dtype)
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
         if name.startswith("_"):
@@ -64,9 +64,6 @@ class Arithmetic:
 
     def square(self, x: Value) -> Term:
         return self.mul(x, x)
-
-    def sigmoid(self, x: Value) -> Term:
-        return self.call("sigmoid", x)
 
     def log_sigmoid(self, x: Value) -> Term:
         """min(x, 0) - log1p(exp(-|x|)), as PyTorch's kernels compute it."""
