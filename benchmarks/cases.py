@@ -130,7 +130,7 @@ def fix(path: Path) -> None:
     other = path.with_suffix(".fixed.json")
     shutil.copyfile(path, other)
     plan = plan_fixes(audit_paths([other], Settings()), unsafe=True)
-    assert not list(write_fixes(plan))
+    assert not write_fixes(plan).problems
     other.unlink()
     print(sum(change.edits for change in plan.changes))
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from opscan import reading
 from opscan.model import Plugin, Spec
-from opscan.shapes import companions, gather_evidence, link
+from opscan.opening import open_catalog
+from opscan.shapes import gather_evidence
 
 CATALOG = Path(__file__).parents[1] / "catalog"
 DRAWS = 64
@@ -31,7 +32,7 @@ def generators(folders: list[Path]) -> Iterator[tuple[Spec, Plugin]]:
         spec = reading.read_file(path)
         if not isinstance(spec, Spec) or spec.generate == "default":
             continue
-        plugin = link([spec, *map(reading.read_file, companions(path))]).links(spec).generator
+        plugin = open_catalog([path]).links(spec).generator
         if plugin is None or (plugin.source.path, spec.generate) in seen:
             continue
         seen.add((plugin.source.path, spec.generate))

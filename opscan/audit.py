@@ -31,8 +31,9 @@ from opscan.model import (
     Unread,
 )
 from opscan.numerics import Classifier, Limits, Question, Store
+from opscan.opening import AnyFile, Catalog, open_catalog, path_of
 from opscan.reading.texts import may_speak
-from opscan.shapes import Catalog, companions, evidence_of, executor_companions, link, scenarios
+from opscan.shapes import evidence_of
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
@@ -47,12 +48,13 @@ KINDS = {Spec: "spec", CaseFile: "cases", NodeFile: "nodes", Plugin: "plugin", R
 class Audited:
     """An audit with the text of every file that it reports on, by the path its report carries.
 
-    `catalog`: those files and what was read beside them; `judge`: what was judged under.
+    `catalog`: those files and what was read beside them; `settings` and `judge`: what was judged under.
     """
 
     audit: Audit
     sources: dict[str, Source]
     catalog: Catalog
+    settings: Settings
     judge: Judge
 
 
@@ -61,35 +63,63 @@ def audit_paths(paths: Sequence[Path], settings: Settings) -> Audited:
 
     Raises StandardsError for rules of the user's own that cannot be used.
     """
-    found, missing = reading.discover(paths)
-    files = [reading.read_file(path) for path in found]
-    catalog = link([*files, *_read_beside(files)])
-    run = _Run(settings, catalog)
-    for path in paths:
-        if path.is_dir() and not any(_lies_below(_path_of(file), path) for file in files):
-            run.add_finding(find("nothing-to-audit", path.as_posix(), f"no file to audit below {path.as_posix()}"))
-    run.foresee(files)
-    for file in (*missing, *files):
-        run.add(file)
-    return run.result()
+    (audited,) = audit_catalog(open_catalog(paths), lambda _: settings, paths)
+    return audited
 
 
-def _read_beside(files: Sequence[reading.ReadFile]) -> list[reading.ReadFile]:
-    """What must be read besides `files` to judge them: their plugins, scripts, node files and cases."""
-    known = {_path_of(file).resolve() for file in files}
-    beside: dict[Path, Path] = {}
-    for file in files:
-        if isinstance(file, Spec):
-            beside.update({path.resolve(): path for path in companions(file.source.path)})
-        elif isinstance(file, CaseFile):
-            beside.update({path.resolve(): path for path in executor_companions(file)})
-    return [reading.read_file(path) for place, path in beside.items() if place not in known]
+def audit_catalog(
+    catalog: Catalog, settings_of: Callable[[Path], Settings], paths: Sequence[Path] = ()
+) -> list[Audited]:
+    """Audit the files that were asked for: one audit for all that lie under the same settings, at least one.
+
+    `paths`: what the user named, a folder of which may hold nothing.
+    """
+    groups: dict[Settings, list[AnyFile]] = {}
+    for file in catalog.asked:
+        groups.setdefault(settings_of(path_of(file)), []).append(file)
+    empty = [path for path in paths if path.is_dir() and not any(_lies_below(path_of(f), path) for f in catalog.asked)]
+    for path in empty:
+        groups.setdefault(settings_of(path), [])
+    classifier = None
+    audits = []
+    for settings, files in groups.items() or [(settings_of(Path()), [])]:
+        classifier = classifier or _classifier(settings)
+        run = _Run(settings, catalog, classifier)
+        for path in empty:
+            if settings_of(path) == settings:
+                shown = path.as_posix()
+                run.add_finding(find("nothing-to-audit", shown, f"no file to audit below {shown}"))
+        run.foresee(files)
+        for file in files:
+            run.add(file)
+        audits.append(run.result())
+    if classifier is not None:
+        classifier.close()
+    return audits
+
+
+def combined(audits: Sequence[Audited]) -> Audit:
+    """The audits of one command as one, the files in the order in which they were found."""
+    if len(audits) == 1:
+        return audits[0].audit
+    order = {path_of(file).as_posix(): number for number, file in enumerate(audits[0].catalog.asked)}
+    files = sorted((f for one in audits for f in one.audit.files), key=lambda file: order.get(file.path, len(order)))
+    return Audit(
+        audits[0].audit.atk_version,
+        tuple(files),
+        tuple(finding for one in audits for finding in one.audit.findings),
+        tuple(finding for one in audits for finding in one.audit.suppressed),
+    )
+
+
+def _classifier(settings: Settings) -> Classifier:
+    return Classifier(Store(), Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes))
 
 
 class _Run:
-    """Collects reports and findings; the classifier remembers across files."""
+    """Collects reports and findings of files under the same settings; the classifier remembers across all."""
 
-    def __init__(self, settings: Settings, catalog: Catalog) -> None:
+    def __init__(self, settings: Settings, catalog: Catalog, classifier: Classifier) -> None:
         rulebook.load(settings.rules, settings.profile)
         self._profile = profiles.load_profile(settings.profile)
         self._own_rules = own_rules()
@@ -103,8 +133,7 @@ class _Run:
             hf32=settings.hf32,
             golden=settings.golden,
         )
-        limits = Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes)
-        self._classifier = Classifier(Store(), limits)
+        self._classifier = classifier
         self._evidence: dict[Path, Evidence] = {}
         self._reports: list[FileReport] = []
         self._findings: list[Finding] = []
@@ -114,14 +143,14 @@ class _Run:
     def add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
 
-    def foresee(self, files: Sequence[reading.ReadFile]) -> None:
+    def foresee(self, files: Sequence[AnyFile]) -> None:
         """Find the shapes of every file and classify all cases at once, so that several processes have work."""
         if self._settings.run_generators:
             from opscan.running import evidence_by_runs
 
             specs = [file for file in files if isinstance(file, Spec)]
             self._evidence = evidence_by_runs(specs, self._catalog, self._settings)
-        asked = {_path_of(file): self._questions(file) for file in files}
+        asked = {path_of(file): self._questions(file) for file in files}
         self._classifier.classify_many([question for questions in asked.values() for question in questions])
         if self._settings.run_generators:
             self._run_goldens(asked)
@@ -137,11 +166,11 @@ class _Run:
             own = [fault for executor in sorted(used) for fault in faults.get(executor, ())]
             self._findings += from_faults(path.as_posix(), own)
 
-    def _questions(self, file: reading.ReadFile) -> list[Question]:
+    def _questions(self, file: AnyFile) -> list[Question]:
         if isinstance(file, CaseFile):
             if len(file.cases) > _MANY_CASES and not self._settings.run_generators:
                 return []  # they are enough work by themselves, and too many to be asked about twice
-            goldens = self._catalog.goldens(file)
+            goldens = self._catalog.case_links(file).goldens
             return [Question(case, goldens.get(case.api_type)) for case in _kinds_of(file.cases)]
         if not isinstance(file, Spec):
             return []
@@ -166,19 +195,19 @@ class _Run:
             folders=self._settings.import_folders,
         )
 
-    def add(self, file: reading.ReadFile) -> None:
+    def add(self, file: AnyFile) -> None:
         """Report on one file; a fault of opscan itself is a finding on that file, and the run goes on."""
         try:
             self._add(file)
         except Exception as problem:
             if os.environ.get("OPSCAN_TRACEBACK"):
                 raise
-            shown, reason = _path_of(file).as_posix(), f"{type(problem).__name__}: {problem}"
+            shown, reason = path_of(file).as_posix(), f"{type(problem).__name__}: {problem}"
             self._reports.append(FileReport(shown, KINDS.get(type(file), "other"), "unknown", reason))
             self.add_finding(find("audit-failed", shown, f"opscan failed on this file: {reason}"))
 
-    def _add(self, file: reading.ReadFile) -> None:
-        shown = _path_of(file).as_posix()
+    def _add(self, file: AnyFile) -> None:
+        shown = path_of(file).as_posix()
         if not isinstance(file, Unread):
             self._sources[shown] = file.source
         faults = from_faults(shown, getattr(file, "faults", ()))
@@ -206,7 +235,7 @@ class _Run:
             spec,
             shown,
             evidence,
-            scenarios(spec, self._catalog),
+            links.scenarios,
             partial(self._classifier.classify, golden=links.golden),
             self._judge,
             executor_reason=links.executor_reason,
@@ -262,11 +291,10 @@ class _Run:
     def _cases(self, case_file: CaseFile, shown: str) -> tuple[FileReport, list[Finding]]:
         from opscan.judging.casefiles import judge_case_file
 
-        owner = self._catalog.owner(case_file)
-        served = scenarios(owner, self._catalog) if owner else ("accuracy",)
-        goldens = self._catalog.goldens(case_file)
+        links = self._catalog.case_links(case_file)
+        goldens = links.goldens
         classify, plan_of = self._many(lambda case: goldens.get(case.api_type))
-        judged = judge_case_file(case_file, shown, served, classify, self._judge, plan_of)
+        judged = judge_case_file(case_file, shown, links.scenarios, classify, self._judge, plan_of, links.unowned)
         if not judged.problems:
             return judged.report, []
         from opscan.case_edits import with_places
@@ -299,10 +327,9 @@ class _Run:
         if self._classifier.missing:
             first = next((report.path for report in self._reports if report.kind in ("spec", "cases")), "")
             self.add_finding(find("torch-missing", first, self._classifier.missing))
-        self._classifier.close()
         kept, suppressed = self._reported()
         audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed)
-        return Audited(audit, self._sources, self._catalog, self._judge)
+        return Audited(audit, self._sources, self._catalog, self._settings, self._judge)
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings that the settings, the profile and the comments leave, and those that comments silence."""
@@ -330,7 +357,7 @@ def _kinds_of(cases: Sequence[Case]) -> Sequence[Case]:
     return [cases.kind(number) for number in range(len(cases.firsts))] if isinstance(cases, CaseTable) else cases
 
 
-def _of_plugin(file: reading.ReadFile, shown: str) -> list[Finding]:
+def _of_plugin(file: AnyFile, shown: str) -> list[Finding]:
     """What an executor does with gradients; the syntax tree is looked at only where there is one."""
     if not isinstance(file, Plugin) or not file.executors:
         return []
@@ -355,10 +382,6 @@ def _is_deterministic(node_files: Sequence[NodeFile]) -> bool:
 
 def _lies_below(path: Path, folder: Path) -> bool:
     return folder == path or folder in path.parents
-
-
-def _path_of(file: reading.ReadFile) -> Path:
-    return file.path if isinstance(file, Unread) else file.source.path
 
 
 def _selected(identifier: str, name: str, settings: Settings) -> bool:

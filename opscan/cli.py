@@ -203,7 +203,7 @@ def explain(
         patterns = broadcast_patterns(case) if broadcast else None
     except BadInput as problem:
         raise click.UsageError(str(problem)) from None
-    return run_explain(case, patterns, _settings((Path(),)), form, output)
+    return run_explain(case, patterns, _settings((Path(),)).of(Path()), form, output)
 
 
 @cli.command()
@@ -296,7 +296,7 @@ def cases(spec: Path, count: int | None, seed: int | None, output: Path | None, 
     """Draw the cases of one SPEC as `atk case` would, and write them as a case file."""
     from opscan.commands import run_cases
 
-    return run_cases(spec, _settings((spec,), seed=seed, run_generators=run_generators or None), count, output)
+    return run_cases(spec, _settings((spec,), seed=seed, run_generators=run_generators or None).of(spec), count, output)
 
 
 @cli.command()
@@ -304,7 +304,7 @@ def rules() -> int:
     """List the rules."""
     from opscan.commands import list_rules
 
-    click.echo(list_rules(_settings((Path(),))), nl=False)
+    click.echo(list_rules(_settings((Path(),)).of(Path())), nl=False)
     return 0
 
 
@@ -314,15 +314,18 @@ def rule(name: str) -> int:
     """Explain one rule, by id or name."""
     from opscan.commands import explain_rule
 
-    click.echo(explain_rule(name, _settings((Path(),))), nl=False)
+    click.echo(explain_rule(name, _settings((Path(),)).of(Path())), nl=False)
     return 0
 
 
 def _settings(paths: tuple[Path, ...], **overrides: Any) -> Any:
-    from opscan.config import ConfigError, load_settings
+    """The settings of each file; a fault in those of the paths themselves is told at once."""
+    from opscan.config import ConfigError, folder_settings
 
-    first = paths[0] if paths[0].is_dir() else paths[0].parent
+    settings = folder_settings(**overrides)
     try:
-        return load_settings(first, **overrides)
+        for path in paths:
+            settings.of(path)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
+    return settings

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opscan.config import Settings
+from opscan.config import FolderSettings, Settings
 from opscan.model import Case, Classification, Finding
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
+    from opscan.fixing import Plan
     from opscan.numerics import Limits
     from opscan.numerics.names import Origin
 
@@ -31,7 +32,7 @@ _RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
 
 def run_audit(
     paths: Sequence[Path],
-    settings: Settings,
+    settings: FolderSettings,
     form: str | None,
     output: Path | None,
     *,
@@ -40,46 +41,63 @@ def run_audit(
     baseline: Path | None,
     write_baseline: bool,
 ) -> int:
-    """Audit, report, and return 1 if a finding is at or above `settings.fail_on` and not in the baseline.
+    """Audit, report, and return 1 if a finding is at or above its folder's `fail_on` and not in the baseline.
 
     `export`: the tool under whose names the standards that fit are written, instead of a report.
     """
-    audited = _audit(paths, settings)
+    from opscan.audit import combined
+
+    audits = _audit(paths, settings)
     if baseline is not None:
-        audited = _without_known(audited, baseline, write_baseline)
+        audits = _without_known(audits, baseline, write_baseline)
     if export is None:
-        _emit(audited, form, output, per_case=per_case)
+        _emit(audits, form, output, per_case=per_case)
     else:
         from opscan.reporting.exports import export as write_export
 
-        _put(write_export(audited.audit, export), output)
-    return _exit_code(audited.audit.findings, settings)
+        _put(write_export(combined(audits), export), output)
+    return _exit_code(audits)
 
 
-def _without_known(audited: Audited, path: Path, write: bool) -> Audited:
-    """The audit without the findings of the baseline; what the baseline does goes to stderr, never unsaid."""
+def _without_known(audits: Sequence[Audited], path: Path, write: bool) -> list[Audited]:
+    """The audits without the findings of the baseline; what the baseline does goes to stderr, never unsaid."""
     from opscan.baseline import BaselineError, compare
     from opscan.baseline import write as write_baseline
 
+    findings = [finding for one in audits for finding in one.audit.findings]
     try:
         if write:
-            write_baseline(audited.audit.findings, path)
-        compared = compare(audited.audit.findings, path)
+            write_baseline(findings, path)
+        compared = compare(findings, path)
     except BaselineError as problem:
         raise click.UsageError(str(problem)) from None
     click.echo(f"baseline {path}: {compared.covered} findings are known", err=True)
     for entry in compared.stale:
         click.echo(f"stale baseline entry: {entry}", err=True)
-    return replace(audited, audit=replace(audited.audit, findings=compared.new))
+    new = {id(finding) for finding in compared.new}
+    return [_with_findings(one, [f for f in one.audit.findings if id(f) in new]) for one in audits]
 
 
-def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
-    from opscan.audit import audit_paths
+def _with_findings(audited: Audited, findings: Sequence[Finding]) -> Audited:
+    return replace(audited, audit=replace(audited.audit, findings=tuple(findings)))
 
-    _load_rules(settings)
-    _require_rules([*settings.select, *settings.ignore])
-    _require_version(settings.atk_version)
-    return audit_paths(paths, settings)
+
+def _audit(paths: Sequence[Path], settings: FolderSettings) -> list[Audited]:
+    """The audits of all files, one for those that lie under the same settings; faulty settings and rules come first."""
+    from opscan.audit import audit_catalog
+    from opscan.config import ConfigError
+    from opscan.opening import open_catalog, path_of
+
+    catalog = open_catalog(paths)
+    try:
+        chosen = {settings.of(place): None for place in (*paths, *map(path_of, catalog.asked))}
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from None
+    for one in chosen:
+        _load_rules(one)
+        _require_rules([*one.select, *one.ignore])
+        _require_version(one.atk_version)
+    return audit_catalog(catalog, settings.of, paths)
 
 
 def _load_rules(settings: Settings) -> None:
@@ -112,31 +130,33 @@ def _require_rules(patterns: Sequence[str]) -> None:
             raise click.UsageError(f"there is no rule {pattern!r}; `opscan rules` lists them")
 
 
-def _exit_code(findings: Sequence[Finding], settings: Settings) -> int:
-    """2 where a path does not exist, for that is a usage error; else 1 if a finding is at or above `fail_on`."""
-    return 2 if _has_missing(findings) else int(_fails(findings, settings))
+def _exit_code(audits: Sequence[Audited]) -> int:
+    """2 where a path does not exist, for that is a usage error; else 1 if a finding is at or above its `fail_on`."""
+    if _has_missing(audits):
+        return 2
+    return int(any(_fails(one.audit.findings, one.settings) for one in audits))
 
 
-def _has_missing(findings: Sequence[Finding]) -> bool:
-    return any(finding.name == "missing-path" for finding in findings)
+def _has_missing(audits: Sequence[Audited]) -> bool:
+    return any(finding.name == "missing-path" for one in audits for finding in one.audit.findings)
 
 
 def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
     return any(_RANK[finding.severity] >= _RANK[settings.fail_on] for finding in findings)
 
 
-def _emit(audited: Audited, form: str | None, output: Path | None, *, per_case: bool) -> None:
+def _emit(audits: Sequence[Audited], form: str | None, output: Path | None, *, per_case: bool) -> None:
+    from opscan.audit import combined
     from opscan.reporting import render
 
     terminal = output is None and sys.stdout.isatty()
-    chosen = form or ("full" if terminal and len(audited.audit.files) == 1 else "concise")
-    width = _width()
-    audit = audited.audit
+    audit = combined(audits)
+    chosen = form or ("full" if terminal and len(audit.files) == 1 else "concise")
     if chosen in ("full", "html", "markdown"):
         from opscan.edits import with_diffs
 
-        audit = with_diffs(audited)
-    _put(render(audit, chosen, color=terminal, width=width, per_case=per_case), output)
+        audit = combined([replace(one, audit=with_diffs(one)) for one in audits])
+    _put(render(audit, chosen, color=terminal, width=_width(), per_case=per_case), output)
 
 
 def _width() -> int:
@@ -164,19 +184,17 @@ def _put(text: str, output: Path | None) -> None:
         raise click.UsageError(f"cannot write {output}: {problem.strerror}") from None
 
 
-def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: bool, split: str | None = None) -> int:
+def run_fix(
+    paths: Sequence[Path], settings: FolderSettings, *, write: bool, unsafe: bool, split: str | None = None
+) -> int:
     """Show or apply the edits. Without `write`: 1 if edits would be made; with it: 1 if some finding remains.
 
     `split`: how specs are split whose gradients need different standards, `twin` or `plugin`.
     """
-    from opscan.fixing import plan_fixes, write_fixes
+    from opscan.fixing import merged, write_fixes
 
-    audited = _audit(paths, settings)
-    plan = plan_fixes(audited, unsafe=unsafe)
-    if split is not None:
-        from opscan.splitting import with_splits
-
-        plan = with_splits(plan, audited, settings, how=split, unsafe=unsafe)
+    audits = _audit(paths, settings)
+    plan = merged([_planned(one, unsafe=unsafe, split=split) for one in audits])
     for reason in plan.unsplit:
         click.echo(f"not split: {reason}", err=True)
     for refusal in plan.refusals:
@@ -187,14 +205,26 @@ def run_fix(paths: Sequence[Path], settings: Settings, *, write: bool, unsafe: b
             click.echo(f"the paths of the diff begin at {plan.diff_folder}: apply it there", err=True)
         for note in plan.notes:
             click.echo(note, err=True)
-        click.echo(plan.summary(written=False), err=True)
-        return max(int(bool(plan.changes)), 2 * _has_missing(audited.audit.findings))
-    for problem in write_fixes(plan):
+        click.echo(plan.summary(), err=True)
+        return max(int(bool(plan.changes)), 2 * _has_missing(audits))
+    written = write_fixes(plan)
+    for problem in written.problems:
         click.echo(f"not written: {problem}", err=True)
     for note in plan.notes:
         click.echo(note, err=True)
-    click.echo(plan.summary(written=True), err=True)
-    return _exit_code(_audit(paths, settings).audit.findings, settings)
+    click.echo(plan.summary(written), err=True)
+    return _exit_code(_audit(paths, settings))
+
+
+def _planned(audited: Audited, *, unsafe: bool, split: str | None) -> Plan:
+    from opscan.fixing import plan_fixes
+
+    plan = plan_fixes(audited, unsafe=unsafe)
+    if split is None:
+        return plan
+    from opscan.splitting import with_splits
+
+    return with_splits(plan, audited, audited.settings, how=split, unsafe=unsafe)
 
 
 def _put_diff(diff: str) -> None:
@@ -249,7 +279,7 @@ def _origin(known: Classification, name: str) -> Origin | None:
 
 def run_validate(
     paths: Sequence[Path],
-    settings: Settings,
+    settings: FolderSettings,
     form: str | None,
     output: Path | None,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -87,13 +87,17 @@ class Plan:
     def _named(self) -> DiffNames:
         return name_in_diff([change.source.path for change in self.changes], Path.cwd())
 
-    def summary(self, *, written: bool) -> str:
-        count = sum(change.edits for change in self.changes)
-        new = sum(change.created_like is not None for change in self.changes)
-        verb = "made" if written else "would be made (--write makes them)"
-        edits, old = _counted(count, "edit"), _counted(len(self.changes) - new, "file")
+    def summary(self, written: Written | None = None) -> str:
+        """What would be done, or was."""
+        changes = self.changes if written is None else written.made
+        count = sum(change.edits for change in changes)
+        new = sum(change.created_like is not None for change in changes)
+        verb = "would be made (--write makes them)" if written is None else "made"
+        edits, old = _counted(count, "edit"), _counted(len(changes) - new, "file")
         made = f" and {_counted(new, 'new file')}" if new else ""
         parts = [f"{edits} in {old}{made} {verb}"]
+        if len(changes) < len(self.changes):
+            parts.append(f"{_counted(len(self.changes) - len(changes), 'file')} could not be written")
         if self.unsafe_left:
             parts.append(f"{self.unsafe_left} more with --unsafe")
         if self.manual_left:
@@ -128,14 +132,43 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
     return Plan(tuple(changes), tuple(refusals), len(held), len(manual), folders=folders)
 
 
-def write_fixes(plan: Plan) -> Iterator[str]:
-    """Replace each file atomically, those of a group all or none; yields what could not be written, and why."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The changes that were made, and why the others were not."""
+
+    made: tuple[Change, ...]
+    problems: tuple[str, ...]
+
+
+def merged(plans: Sequence[Plan]) -> Plan:
+    """The plans for parts of a catalog as one."""
+    if len(plans) == 1:
+        return plans[0]
+    return Plan(
+        tuple(change for plan in plans for change in plan.changes),
+        tuple(refusal for plan in plans for refusal in plan.refusals),
+        sum(plan.unsafe_left for plan in plans),
+        sum(plan.manual_left for plan in plans),
+        tuple(reason for plan in plans for reason in plan.unsplit),
+        tuple(note for plan in plans for note in plan.notes),
+        frozenset(folder for plan in plans for folder in plan.folders),
+    )
+
+
+def write_fixes(plan: Plan) -> Written:
+    """Replace each file atomically, those of a group all or none."""
     for folder in plan.folders | _folders(plan.changes):
         remove_leftovers(folder)
+    made: list[Change] = []
+    problems = []
     for _, group in groupby(plan.changes, key=lambda change: change.group or change.shown):
-        problem = _write_together(list(group))
-        if problem is not None:
-            yield problem
+        changes = list(group)
+        problem = _write_together(changes)
+        if problem is None:
+            made += changes
+        else:
+            problems.append(problem)
+    return Written(tuple(made), tuple(problems))
 
 
 def _write_together(changes: Sequence[Change]) -> str | None:

@@ -13,10 +13,10 @@ from opscan import reading
 from opscan.config import Settings
 from opscan.judging import from_faults
 from opscan.model import Fault, Source, Spec, Unread
+from opscan.opening import open_catalog
 from opscan.running.evidence import design_of, run_generator
 from opscan.running.messages import Bounds
 from opscan.running.records import case_fields
-from opscan.shapes import companions, link
 from opscan.shapes.atk_cases import INVALID_KINDS, boundary_cases, regular_cases
 from opscan.shapes.draw import count_cases
 from opscan.shapes.spaces import Unsatisfiable
@@ -49,8 +49,7 @@ def draw(path: Path, settings: Settings, count: int | None) -> Drawn:
     if not settings.run_generators:
         raise Refused(f"{_place(spec)}: `generate: {spec.generate}` is the code of a plugin, and its cases come from "
                       "running that: add --run-generators, or write `generate: default`")  # fmt: skip
-    files = [reading.read_file(one) for one in companions(spec.source.path)]
-    links = link([spec, *files]).links(spec)
+    links = open_catalog([path]).links(spec)
     if links.generator is None:
         raise Refused(f"{_place(spec)}: {links.generator_reason}")
     bounds = Bounds.of(settings)

@@ -15,8 +15,7 @@ from opscan.emulating.rates import Draws, failing_draws
 from opscan.judging.pass_rules import Rule
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import Case, Plugin
-from opscan.numerics.binding import Unbindable, bind
-from opscan.validating.running import Call, Refused, calls_of
+from opscan.validating.running import Refused, calls_of
 
 CASES = 12
 _DRAWS = 240
@@ -58,7 +57,7 @@ def emulate(
     reason, until = "", time.monotonic() + _SECONDS
     for number, case in enumerate(chosen):
         try:
-            calls = _calls(case.case, golden)
+            calls = calls_of(case.case, golden)
             wrong, made = failing_draws(calls, _rules(case), Draws(each, upstream, seed + number * each, until))
         except Refused as problem:
             reason = reason or str(problem)
@@ -77,20 +76,3 @@ def _rules(case: CaseVerdict) -> dict[str, list[Rule]]:
 
 def _elements(case: Case) -> int:
     return sum(math.prod(given.shape or ()) for given in case.inputs)
-
-
-def _calls(case: Case, golden: Plugin | str | None) -> list[Call]:
-    """Raises Refused."""
-    if isinstance(golden, str):
-        raise Refused(golden)
-    if golden is None:
-        return calls_of(case)
-    from opscan.numerics.goldens import golden_of
-
-    operator = golden_of(golden, case.api_type, case)
-    if isinstance(operator, str):
-        raise Refused(operator)
-    try:
-        return [Call(operator, bind(case, (), executor=True), None)]
-    except Unbindable as problem:
-        raise Refused(str(problem)) from None

@@ -13,13 +13,12 @@ from opscan.judging import folders
 from opscan.judging.floating import PARTS, part_of
 from opscan.judging.standards import DTYPES, Standards, load_standards, writable
 from opscan.judging.standards_file import Document, Place, read_document
-from opscan.model import NumericClass, TensorClass
-from opscan.shapes.scenario import ORDER
+from opscan.model import SCENARIOS, NumericClass, TensorClass
 
 NEEDS = ("bits", "either", "tolerance", "nothing")
 COMPARES = ("values", "runs", "nothing")
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "scenario": ORDER,
+    "scenario": SCENARIOS,
     "class": tuple(kind.value for kind in NumericClass),
     "dtype": (*DTYPES, *PARTS),
     "role": ("output", "gradient"),
@@ -121,7 +120,7 @@ def _load(own: tuple[Path, ...]) -> Assignments:  # noqa: ARG001  what the answe
         document = read_document(path)
         document.only(document.value, (), ("schema", "scenarios", "assign"))
         for name, compares in document.mapping(document.value.get("scenarios", {}), ("scenarios",)).items():
-            document.one_of(name, ("scenarios", name), ORDER)
+            document.one_of(name, ("scenarios", name), SCENARIOS)
             scenarios[name] = document.one_of(compares, ("scenarios", name), COMPARES)
         rows = document.value.get("assign", [])
         if not isinstance(rows, list):

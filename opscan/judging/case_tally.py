@@ -12,13 +12,15 @@ from typing import Any
 from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
-from opscan.judging.messages import doubtful
+from opscan.judging.messages import doubtful, unestablished
 from opscan.judging.safety import unproven_step
 from opscan.judging.tensors import Folding, Slot, worst
 from opscan.judging.units import Unit
-from opscan.model import Case, Classification, FileReport, Finding
+from opscan.model import Case, Classification, FileReport, Finding, Scenarios
 
 _NONE = (-1, -1)
+_WITHOUT_SCENARIO = ("ok", "unknown", "invalid")
+"""Statuses that hold whatever the cases are for."""
 _PLACES = 24
 """Bits for the proposal of a case, beside its position."""
 
@@ -170,7 +172,8 @@ class Tally:
 
     # -- what is said of it ------------------------------------------------------------------------------------------
 
-    def report(self, shown: str, scenarios: tuple[str, ...]) -> FileReport:
+    def report(self, shown: str, scenarios: Scenarios, unowned: str = "") -> FileReport:
+        """The report on the file. `unowned`: why nobody can say what the cases are for, if so."""
         statuses: Counter[str] = Counter()
         unjudged = untold = 0
         for like in self._likenesses:
@@ -183,6 +186,11 @@ class Tally:
                 untold += like.count * like.untold
         for slot in self._folding.wanted():
             self._look_up(slot)
+        reason = ""
+        if unowned and (doubted := [status for status in statuses if status not in _WITHOUT_SCENARIO]):
+            count = sum(statuses.pop(status) for status in doubted)
+            statuses["unknown"] += count
+            reason = f"whether values are compared is not known for {count} cases: {unowned}"
         verdicts = statuses + Counter({"unknown": unjudged} if unjudged else {})
         status = worst(list(statuses)) if statuses else "unknown"
         wrong, written = self._first_wrong, list(self._written.values())
@@ -191,10 +199,11 @@ class Tally:
             path=shown,
             kind="cases",
             status=status,
-            reason=self._reason(status, statuses, untold),
+            reason=reason or self._reason(status, statuses, untold),
             operator=case.name if case else None,
             basis=self._basis or (known.basis if known else "none"),
-            scenarios=scenarios,
+            scenarios=scenarios.names,
+            scenario_source=scenarios.source,
             backward=self._backward,
             found=written[0] if len(written) == 1 else written or None,
             recommended=self._standards.get(wrong is not None) or None,
@@ -221,17 +230,27 @@ class Tally:
         detail = f": {words}" if status != "ok" else ""
         return f"{statuses[status]} of {sum(statuses.values()) + untold} cases are {status}{detail}{unknown}"
 
-    def problems(self, shown: str, basis: str) -> Iterator[CaseProblem]:
+    def problems(self, report: FileReport, unowned: str = "") -> Iterator[CaseProblem]:
         """One problem for each thing that is wrong, with the positions of all the cases that have it."""
+        shown, basis = report.path, report.basis
+        doubted = [group for (rule, _), group in self._groups.items() if unowned and rule != "unknown-comparator"]
+        if doubted:
+            indices = array("I", sorted(member >> _PLACES for group in doubted for member in group.members))
+            message = case_words.unowned_message(doubted[0].first, unowned)
+            yield CaseProblem(find("scenario-unknown", shown, message, count=len(indices)), indices)
         for (rule, _), group in self._groups.items():
+            if group in doubted:
+                continue
             fix = "safe" if group.safe else "unsafe" if group.writable else "manual"
             fix = "manual" if rule == "no-threshold-row" else fix
+            fix = "unsafe" if fix == "safe" and report.scenario_source is None else fix
             message = case_words.message(
                 rule, group.first, self._unit_of(group.largest[1]), (group.rate, len(group.members))
             )
             step = unproven_step(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
             severity = "warning" if step else None
-            finding = find(rule, shown, message + doubtful(step), count=len(group.members), fix=fix, severity=severity)
+            message += doubtful(step) + unestablished(report.scenario_source)
+            finding = find(rule, shown, message, count=len(group.members), fix=fix, severity=severity)
             if basis == "name":
                 finding = at_most(finding, "warning")
             members = array("Q", sorted(group.members))

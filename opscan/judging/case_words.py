@@ -84,6 +84,13 @@ def message(rule: str, first: Unit, largest: Unit, rate: tuple[float, int]) -> s
     return f"{acc} fails correct kernels in {share_of_run(share, cases)}{own}: {words}; {advice}"
 
 
+def unowned_message(unit: Unit, unowned: str) -> str:
+    """Of cases that would be judged wrong if values are compared, where nobody can say whether they are."""
+    acc = acc_text(unit.verdicts[0].case.acc)
+    return (f"whether {acc} fits depends on what these cases are for, which is not known: {unowned}; audit them "
+            "together with the spec or the run script")  # fmt: skip
+
+
 def why_unknown(unit: Unit) -> str:
     """What keeps a case from being judged: the tensor is not comparable, or the rule in effect is not known."""
     verdicts = [v for v, status in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if status == "unknown"]

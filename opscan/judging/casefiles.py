@@ -16,7 +16,7 @@ from opscan.judging.kinds import AT_ONCE, Classify, HeldKinds, Outlined, Outline
 from opscan.judging.likeness import dependence, scale
 from opscan.judging.settings import Judge
 from opscan.judging.units import Unit, judge_each, judge_one
-from opscan.model import CaseFile, FileReport
+from opscan.model import CaseFile, FileReport, Scenarios
 from opscan.reading.case_table import CaseTable
 
 
@@ -29,19 +29,21 @@ class JudgedCases:
 def judge_case_file(
     case_file: CaseFile,
     shown: str,
-    scenarios: tuple[str, ...],
+    scenarios: Scenarios,
     classify: Classify,
     judge: Judge,
     plan_of: PlanOf = lambda _: None,
+    unowned: str = "",
 ) -> JudgedCases:
     """The report on a case file: statuses by case, and one problem per kind of finding.
 
     `plan_of`: how cases like this one are classified by their shapes alone, where that can be told without a trace.
+    `unowned`: why nobody can say what the cases were generated for; then no case is called too strict or too loose.
     """
-    judge = replace(judge, scenario=judged_as(scenarios))
+    judge = replace(judge, scenario=judged_as(scenarios.names))
     cases = case_file.cases
     kinds = kinds_of(cases)
-    judging = _Judging(kinds, classify, judge, plan_of, compares_values(scenarios))
+    judging = _Judging(kinds, classify, judge, plan_of, compares_values(scenarios.names))
     likenesses: list[Likeness] = []
     """By the number of the kind: kinds are numbered as they come."""
     for start in range(0, len(cases), AT_ONCE):
@@ -49,8 +51,8 @@ def judge_case_file(
         likenesses += judging.judge(len(likenesses), max(numbers) + 1)
         for number, index in zip(numbers, kinds.indices[start : start + AT_ONCE], strict=True):
             likenesses[number].add(index)
-    report = judging.tally.report(shown, scenarios)
-    return JudgedCases(report, tuple(judging.tally.problems(shown, report.basis)))
+    report = judging.tally.report(shown, scenarios, unowned)
+    return JudgedCases(report, tuple(judging.tally.problems(report, unowned)))
 
 
 class _Judging:

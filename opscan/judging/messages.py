@@ -135,6 +135,13 @@ def share_of_run(share: float, cases: int) -> str:
     return f"{percent(share)} of the cases, about {count} of {cases} per run"
 
 
+def unestablished(source: str | None) -> str:
+    """What a finding adds where accuracy is no more than assumed: what would establish it."""
+    if source is not None:
+        return ""
+    return "; that values are compared with a golden is assumed: a run script that names the file with --task would say"
+
+
 def doubtful(step: str) -> str:
     """What a prediction does not know, as the end of a sentence; nothing where it follows each step."""
     return f"; not sure: no error model follows {step} (--confirm runs it)" if step else ""

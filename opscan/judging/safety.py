@@ -12,8 +12,11 @@ from opscan.shapes.draw import varies
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
 
 
-def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
-    """safe, unsafe or manual. To loosen a standard one witness is enough; to tighten it nothing may be unseen."""
+def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str, *, established: bool) -> str:
+    """safe, unsafe or manual. To loosen a standard one witness is enough; to tighten it nothing may be unseen.
+
+    `established`: a file says what the spec is for.
+    """
     recommendation = unit.recommendation
     if recommendation.expression is None or not recommendation.adequate:
         return "manual"
@@ -25,7 +28,7 @@ def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str) -> str:
         is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors
     )
     drawn = any(read_values(verdict.classification) for verdict in unit.verdicts)
-    read = basis in ("golden", "plugin") and not drawn
+    read = basis in ("golden", "plugin") and not drawn and established
     return "safe" if certain and read and recommendation.registered and not unsure else "unsafe"
 
 

@@ -12,14 +12,33 @@ from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
 from opscan.judging.loads import dtypes_of
-from opscan.judging.messages import acc_text, doubtful, recommendation_text, share_of_run, told, wrong_text
+from opscan.judging.messages import (
+    acc_text,
+    doubtful,
+    recommendation_text,
+    share_of_run,
+    told,
+    unestablished,
+    wrong_text,
+)
 from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible, unproven_step
 from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit, lets_through
 from opscan.judging.verdicts import CaseVerdict, judge_case
-from opscan.model import Case, Classification, Evidence, FileReport, Finding, NumericClass, Span, Spec, TensorReport
+from opscan.model import (
+    Case,
+    Classification,
+    Evidence,
+    FileReport,
+    Finding,
+    NumericClass,
+    Scenarios,
+    Span,
+    Spec,
+    TensorReport,
+)
 from opscan.numerics.dtypes import compared_dtype
 from opscan.numerics.messages import NEEDS_TORCH
 from opscan.shapes.draw import count_cases
@@ -53,7 +72,7 @@ def judge_spec(  # noqa: PLR0913
     spec: Spec,
     shown: str,
     evidence: Evidence,
-    scenarios: tuple[str, ...],
+    scenarios: Scenarios,
     classify: Classify,
     judge: Judge,
     *,
@@ -74,7 +93,8 @@ def judge_spec(  # noqa: PLR0913
         status="unknown",
         reason="",
         operator=spec.name,
-        scenarios=scenarios,
+        scenarios=scenarios.names,
+        scenario_source=scenarios.source,
         backward=spec.backward,
         found=spec.acc,
     )
@@ -87,7 +107,7 @@ def judge_spec(  # noqa: PLR0913
         if invariant is None:
             return _undecided(spec, base, evidence.reason, "unknown-shapes")
         evidence = invariant
-    judge = replace(judge, scenario=judged_as(scenarios))
+    judge = replace(judge, scenario=judged_as(scenarios.names))
     pairs = _classified(evidence.cases, classify, many, judge)
     runnable = [pair for pair in pairs if pair[1].tensors]
     findings = _mismatches(spec, shown, pairs)
@@ -100,7 +120,7 @@ def judge_spec(  # noqa: PLR0913
         spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec, verdicts)), findings, judge
     )
     judged = replace(judged, verdicts=tuple(verdicts))
-    if deterministic or "determinism" not in scenarios:
+    if deterministic or "determinism" not in scenarios.names:
         return judged
     return replace(judged, findings=(*judged.findings, *_determinism_notes(spec, judged.report)))
 
@@ -162,7 +182,7 @@ def _decided(
         reason = f"{_reason(status, tensors, evidence, base)}; no comparator decides it"
         report = replace(report, recommended=_instead(unit, base), expression=None, expression_reason=reason)
         return Judged(report, tuple(findings))
-    fix = fix_label(spec, evidence, unit, basis)
+    fix = fix_label(spec, evidence, unit, basis, established=base.scenario_source is not None)
     judged = standard_findings(spec, report, evidence, unit, fix)
     judged += reservations(spec, report.path, evidence, unit, judge, fix)
     if basis == "name":
@@ -194,7 +214,8 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     def add(rule: str, message: str, label: str = fix) -> None:
         doubt = step if rule in ("standard-inadequate", "standard-vacuous") else ""
         severity = "warning" if doubt else None
-        findings.append(find(rule, report.path, message + doubtful(doubt), spans=[span], fix=label, severity=severity))
+        told = message + doubtful(doubt) + unestablished(report.scenario_source)
+        findings.append(find(rule, report.path, told, spans=[span], fix=label, severity=severity))
 
     exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
     vacuous = _vacuous(unit)

@@ -24,6 +24,7 @@ _IGNORE = re.compile(r"(?P<word>[\w-]*)[ \t]*(?:\[(?P<rules>[^\]]*)\])?")
 _WORDS = ("ignore", "ignore-file")
 _OWN = ("unused-suppression", "malformed-suppression")
 _START = Span(0, 0, 1, 1, 1, 1)
+Witness = tuple[tuple[str | int, ...], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +185,17 @@ def _unused(file: _File, enabled: Collection[str], undecided: bool) -> Iterator[
         unsure = one.rule not in enabled or load_rule(one.rule).catalog or (undecided and rule_id(one.rule) >= "OPS1")
         if one not in file.used and not unsure:
             by_comment.setdefault(one.comment, []).append(one)
+    witness = _witness(file.source) if by_comment else None
     for comment, useless in by_comment.items():
-        edit = _removal(file.source, comment, [one.written for one in useless])
+        edit = _removal(file.source, comment, [one.written for one in useless], witness) if witness else None
         for one in useless:
             where = "in this file" if one.line is None else "here"
             message = f"{rule_id(one.rule)} {one.rule} is silenced {where}, but nothing raises it: remove the comment"
             yield Fault("unused-suppression", message, comment.span, edit)
 
 
-def _removal(source: Source, comment: Comment, useless: Sequence[str]) -> Edit | None:
+def _removal(source: Source, comment: Comment, useless: Sequence[str], where: Witness) -> Edit:
     """The edit that takes useless rules out of a comment, or all of it, with its line where it stands alone."""
-    where = _witness(source)
-    if where is None:
-        return None
     start, end, text = comment.span.start, comment.span.end, source.text
     opened = text.index("[", start) + 1
     closed = text.index("]", opened)
@@ -210,7 +209,7 @@ def _removal(source: Source, comment: Comment, useless: Sequence[str]) -> Edit |
     return Edit(start, end, "", *where)
 
 
-def _witness(source: Source) -> tuple[tuple[str | int, ...], object] | None:
+def _witness(source: Source) -> Witness | None:
     """A value of the document that must stay as it is: edits are verified by what they leave there."""
     from opscan.reading.values import Tree, read_tree
 

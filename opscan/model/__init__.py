@@ -2,6 +2,7 @@
 
 from opscan.model.found import (
     CLASS_ORDER,
+    SCENARIOS,
     Audit,
     Classification,
     Confirmation,
@@ -9,6 +10,7 @@ from opscan.model.found import (
     FileReport,
     Finding,
     NumericClass,
+    Scenarios,
     Stage,
     StageReport,
     Step,
@@ -16,6 +18,7 @@ from opscan.model.found import (
     TensorReport,
 )
 from opscan.model.written import (
+    ANYTHING,
     Case,
     CaseFile,
     CaseInput,
@@ -37,7 +40,9 @@ from opscan.model.written import (
 )
 
 __all__ = [
+    "ANYTHING",
     "CLASS_ORDER",
+    "SCENARIOS",
     "Audit",
     "Case",
     "CaseFile",
@@ -57,6 +62,7 @@ __all__ = [
     "NumericClass",
     "Plugin",
     "RunScript",
+    "Scenarios",
     "Source",
     "Span",
     "Spec",

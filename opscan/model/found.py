@@ -11,6 +11,23 @@ from typing import Any
 from opscan.dataclass import dataclass
 from opscan.model.written import Case, Edit, Fault, Span
 
+# -- what a spec is for ------------------------------------------------------------------------------------------------
+
+
+SCENARIOS = ("accuracy", "small-value", "memory", "determinism", "performance")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenarios:
+    """What a spec or case file is for: some of SCENARIOS, in their order.
+
+    `source`: the file, with a line where there is one, that says so; None where accuracy is no more than assumed.
+    """
+
+    names: tuple[str, ...] = ("accuracy",)
+    source: str | None = None
+
+
 # -- which shapes can meet -------------------------------------------------------------------------------------------
 
 
@@ -175,6 +192,7 @@ class FileReport:
     operator: str | None = None
     basis: str = "none"
     scenarios: tuple[str, ...] = ()
+    scenario_source: str | None = None
     backward: bool = False
     found: Any = None
     recommended: Mapping[str, str] | None = None

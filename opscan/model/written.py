@@ -204,9 +204,16 @@ class NodeFile:
     faults: tuple[Fault, ...] = ()
 
 
+ANYTHING = "**"
+"""In a name of a run script: what a variable stands for that cannot be told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One `atk case` or `atk task` line of a run script; paths as they are written."""
+    """One `atk case` or `atk task` line of a run script; paths as they are written, `**` for what cannot be told.
+
+    `folder`: where the script has gone by `cd`, from its own folder; None where that cannot be told.
+    """
 
     verb: str
     files: tuple[str, ...] = ()
@@ -214,6 +221,8 @@ class Command:
     plugins: tuple[str, ...] = ()
     task: str | None = None
     memcheck: bool = False
+    line: int = 1
+    folder: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)

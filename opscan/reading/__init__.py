@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from opscan.reading.files import ReadFile, discover, read_file, read_source
+from opscan.reading.files import ReadFile, read_file, read_source
 
 if TYPE_CHECKING:
     from opscan.reading.case_spans import CaseSpans, locate, located, values_of
@@ -14,7 +14,6 @@ __all__ = [
     "Comment",
     "ReadFile",
     "comments_of",
-    "discover",
     "locate",
     "located",
     "read_file",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 import yaml
 
@@ -47,25 +48,25 @@ def comments_of(source: Source) -> tuple[Comment, ...]:
         inside = _strings(source.text) if suffix == ".py" else _scalars(source.text)
     except (yaml.YAMLError, SyntaxError, RecursionError):
         return ()
-    lines = Lines(source.text)
-    return tuple(_comment(source.text, lines, start) for start in starts if not _within(start, inside))
+    lines, speaking = Lines(source.text), _lines_with_content(source.text)
+    return tuple(_comment(source.text, lines, start, speaking) for start in starts if not _within(start, inside))
 
 
-def _comment(text: str, lines: Lines, start: int) -> Comment:
+def _comment(text: str, lines: Lines, start: int, speaking: Sequence[int]) -> Comment:
     end = _LINE_END.search(text, start)
     stop = end.start() if end else len(text)
     span = lines.span(start, stop)
     before = text[lines.offset(span.line, 1) : start]
     alone = not before.strip() or before.lstrip().startswith("#")
-    return Comment(text[start:stop].rstrip(), span, alone, _next_line(text, stop, span.line) if alone else span.line)
+    place = bisect_left(speaking, span.line)
+    line = speaking[place] if alone and place < len(speaking) else span.line
+    return Comment(text[start:stop].rstrip(), span, alone, line)
 
 
-def _next_line(text: str, offset: int, line: int) -> int:
-    """The number of the next line that holds more than blanks and a comment; `line` itself where none follows."""
-    for number, content in enumerate(_LINE_END.split(text[offset:]), line):
-        if content.strip() and not content.lstrip().startswith("#"):
-            return number
-    return line
+def _lines_with_content(text: str) -> list[int]:
+    """The numbers of the lines that hold more than blanks and a comment."""
+    lines = enumerate(map(str.strip, _LINE_END.split(text)), start=1)
+    return [number for number, content in lines if content and not content.startswith("#")]
 
 
 def _scalars(text: str) -> list[tuple[int, int]]:

@@ -1,28 +1,29 @@
-"""What a file is, told by its content, and which files lie below the paths a user names."""
+"""What a file is, told by its content."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opscan.model import CaseFile, Fault, NodeFile, Plugin, RunScript, Source, Spec, Unread
 from opscan.reading.positions import span_at
 from opscan.reading.specs import is_design, read_spec
 from opscan.reading.stored import LARGE, stored_source
-from opscan.reading.texts import decode, decode_python, load_bytes
+from opscan.reading.texts import LARGEST_TEXT, decode, decode_python, load_bytes
 from opscan.reading.values import read_tree
+
+__all__ = ["LARGEST_TEXT", "SCRIPTS", "SUFFIXES", "ReadFile", "meant_kind", "read_file", "read_source"]
 
 ReadFile = Spec | CaseFile | Plugin | NodeFile | RunScript | Unread
 
 _YAML = frozenset((".yaml", ".yml"))
-_SHELL = frozenset((".sh", ".bash", ".zsh", ".ksh"))
-_SUFFIXES = _YAML | _SHELL | {".json", ".py"}
+SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
+SUFFIXES = _YAML | {*SCRIPTS, ".json", ".py"}
 _MEANT = {".yaml": "spec", ".yml": "spec", ".json": "cases", ".py": "plugin"}
-_SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules"))
-_NODES_KEY = re.compile(r"^\s*nodes\s*:", re.MULTILINE)
-_DESIGN_KEY = re.compile(r"^\s*[\"']?(?:inputs|standard|aclnn_name|api_type|dtype_numbers)[\"']?\s*:", re.MULTILINE)
+_NODES_KEY = re.compile(r"^[ \t]*nodes[ \t]*:", re.MULTILINE)
+_DESIGN_KEY = re.compile(
+    r"^[ \t]*[\"']?(?:inputs|standard|aclnn_name|api_type|dtype_numbers)[\"']?[ \t]*:", re.MULTILINE
+)
 
 
 def read_file(path: Path, shown: str | None = None) -> ReadFile:
@@ -36,7 +37,7 @@ def read_file(path: Path, shown: str | None = None) -> ReadFile:
         return large
     data = load_bytes(path, label)
     if isinstance(data, Fault):
-        return _unread(path, _MEANT.get(suffix, "other"), data)
+        return _unread(path, meant_kind(path), data)
     source = decode_python(path, data) if suffix == ".py" else decode(path, data)
     if isinstance(source, Fault):
         return _undecoded(path, suffix, data, source)
@@ -57,53 +58,9 @@ def read_source(source: Source) -> ReadFile:
     return read_script(source) or Unread(source.path, "other", "no spec, case file, plugin, node file or run script")
 
 
-def discover(paths: Sequence[Path]) -> tuple[list[Path], list[Unread]]:
-    """The files to read, sorted within each folder and without repeats, and the paths that do not exist.
-
-    A file that is named is always there; below a folder only files that may be one of ours, and no hidden folder,
-    virtual environment or cache.
-    """
-    found: dict[Path, None] = {}
-    missing: list[Unread] = []
-    for path in paths:
-        try:
-            is_folder, exists = path.is_dir(), path.exists()
-        except (OSError, ValueError):
-            is_folder, exists = False, False
-        if is_folder:
-            found.update(dict.fromkeys(_below(path)))
-        elif exists:
-            found[path] = None
-        else:
-            fault = Fault("missing-path", f"no such file or folder: {path}; check the path")
-            missing.append(_unread(path, _MEANT.get(path.suffix.lower(), "other"), fault))
-    return list(found), missing
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for base, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if _is_entered(Path(base, name)))
-        for name in sorted(names):
-            path = Path(base, name)
-            if not name.startswith(".") and (path.suffix.lower() in _SUFFIXES or _has_shebang(path)):
-                yield path
-
-
-def _is_entered(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS:
-        return False
-    return not (folder / "pyvenv.cfg").exists()
-
-
-def _has_shebang(path: Path) -> bool:
-    """Scripts often have no suffix; two bytes tell them from a README."""
-    if path.suffix:
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
+def meant_kind(path: Path) -> str:
+    """What a file of this name is meant to be, where it cannot be read."""
+    return _MEANT.get(path.suffix.lower(), "other")
 
 
 def _read_yaml(source: Source) -> ReadFile:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 from pathlib import Path
 
 from opscan.model import Fault, Source, Span
@@ -11,6 +13,8 @@ from opscan.reading.positions import span_at
 BOM = b"\xef\xbb\xbf"
 LARGEST_YAML = 1 << 20
 """Bytes. Case designs have a few hundred lines; the pure YAML reader, which decides, takes seconds for each MiB."""
+LARGEST_TEXT = 4 << 20
+"""Bytes of a plugin, a script or any other text; a case file may have more."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -52,8 +56,12 @@ def load_bytes(path: Path, shown: str) -> bytes | Fault:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             return Fault("unreadable-file", f"{shown} is no regular file")  # a pipe would be waited for
-        if path.suffix.lower() in (".yaml", ".yml") and path.stat().st_size > LARGEST_YAML:
-            return Fault("unreadable-file", f"{shown} is larger than {LARGEST_YAML >> 20} MiB: no case design is")
+        suffix = path.suffix.lower()
+        largest, meant = (
+            (LARGEST_YAML, "case design") if suffix in (".yaml", ".yml") else (LARGEST_TEXT, "plugin or script")
+        )
+        if suffix != ".json" and path.stat().st_size > largest:
+            return Fault("unreadable-file", f"{shown} is larger than {largest >> 20} MiB: no {meant} is")
         return path.read_bytes()
     except FileNotFoundError:
         if path.is_symlink():
@@ -69,3 +77,14 @@ def load_bytes(path: Path, shown: str) -> bytes | Fault:
 def may_speak(source: Source) -> bool:
     """Whether a file may hold a comment for opscan: a YAML or Python file with its name in it."""
     return source.path.suffix.lower() in (".yaml", ".yml", ".py") and "opscan" in source.text
+
+
+def text_of(path: Path) -> str:
+    """The text of a regular file of usual size; empty for anything else."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""

@@ -50,6 +50,7 @@ def _file(report: FileReport) -> dict[str, Any]:
         "operator": report.operator,
         "basis": report.basis,
         "scenarios": list(report.scenarios),
+        "scenario_source": report.scenario_source,
         "backward": report.backward,
         "status": report.status,
         "reason": report.reason,

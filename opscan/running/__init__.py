@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opscan.config import Settings
     from opscan.model import Evidence, Fault, Spec
     from opscan.numerics import Classifier, Question
-    from opscan.shapes import Catalog
+    from opscan.opening import Catalog
 
 __all__ = ["evidence_by_runs", "trace_goldens"]
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from opscan.config import Settings
 from opscan.model import Case, Evidence, Fault, Plugin, Spec
+from opscan.opening import Catalog
 from opscan.reading.case_values import case_from
 from opscan.reading.values import Tree, read_tree
 from opscan.running.apart import run_apart
 from opscan.running.messages import Bounds, Generation, Trouble
 from opscan.running.telling import Telling, trouble_of
-from opscan.shapes import Catalog, evidence_of
+from opscan.shapes import evidence_of
 
 _AT_ONCE = 4
 CEILING = 2000

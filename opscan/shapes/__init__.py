@@ -1,4 +1,4 @@
-"""Which shapes can meet in a spec, which files belong to it, and which scenarios it serves."""
+"""Which shapes can meet in a spec?"""
 
 from __future__ import annotations
 
@@ -7,22 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opscan.shapes.linking import Catalog, Links, companions, executor_companions, link
-from opscan.shapes.scenario import scenarios
-
 if TYPE_CHECKING:
     from opscan.model import CaseFile, Evidence, Plugin, Spec
+    from opscan.opening import Links
 
-__all__ = [
-    "Catalog",
-    "Links",
-    "companions",
-    "evidence_of",
-    "executor_companions",
-    "gather_evidence",
-    "link",
-    "scenarios",
-]
+__all__ = ["evidence_of", "gather_evidence"]
 
 
 def evidence_of(spec: Spec, links: Links, *, draws: int, seed: int, folders: Sequence[Path] = ()) -> Evidence:

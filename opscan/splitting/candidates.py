@@ -10,7 +10,7 @@ from opscan.editing.plugins import sets_standard
 from opscan.judging.assignments import compares_values
 from opscan.judging.safety import inputs_of
 from opscan.model import FileReport, NumericClass, Plugin, Spec, TensorReport
-from opscan.shapes import Links
+from opscan.opening import Links
 
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
 

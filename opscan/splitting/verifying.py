@@ -13,9 +13,10 @@ from opscan.judging.assignments import judged_as
 from opscan.judging.safety import all_dtypes_drawn, inputs_of, nan_possible
 from opscan.judging.units import judge_unit
 from opscan.judging.verdicts import CaseVerdict, judge_case
-from opscan.model import Evidence, NumericClass, Plugin, Spec, TensorClass, Unread
+from opscan.model import Evidence, NumericClass, Plugin, Spec, TensorClass
 from opscan.numerics import Classifier, Limits, Question, Store
-from opscan.shapes import Catalog, evidence_of, link, scenarios
+from opscan.opening import Catalog, link, path_of
+from opscan.shapes import evidence_of
 from opscan.shapes.draw import varies
 from opscan.splitting.candidates import NotSplit
 
@@ -83,7 +84,7 @@ class Verifier:
             hint = "" if self._settings.run_generators else " (--run-generators runs it)"
             raise NotSplit(f"the shapes that its generator makes are not certain: {evidence.reason}{hint}")
         questions = [Question(case, links.golden) for case in evidence.cases]
-        judge = replace(self._judge, scenario=judged_as(scenarios(spec, catalog)))
+        judge = replace(self._judge, scenario=judged_as(links.scenarios.names))
         verdicts = []
         for case, known in zip(evidence.cases, self._classifier.classify_many(questions), strict=True):
             if not known.tensors:
@@ -95,7 +96,7 @@ class Verifier:
     def _catalog_with(self, spec: Spec, plugin: Plugin) -> Catalog:
         """The catalog with these two files as they would be."""
         changed = {spec.source.path.resolve(), plugin.source.path.resolve()}
-        others = [file for file in self._files if _path(file).resolve() not in changed]
+        others = [file for file in self._files if path_of(file).resolve() not in changed]
         return link([spec, plugin, *others])
 
     def _evidence(self, spec: Spec, plugin: Plugin, catalog: Catalog) -> Evidence:
@@ -109,10 +110,6 @@ class Verifier:
             seed=self._settings.seed,
             folders=self._settings.import_folders,
         )
-
-
-def _path(file: object) -> Path:
-    return file.path if isinstance(file, Unread) else file.source.path  # type: ignore[attr-defined]
 
 
 def _run(spec: Spec, plugin: Plugin, settings: Settings) -> Evidence:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from opscan.validating.missing import DeviceMissing
 
 if TYPE_CHECKING:
-    from opscan.config import Settings
+    from opscan.config import FolderSettings
     from opscan.model import Confirmation
 
 __all__ = ["DeviceMissing", "validate_paths"]
 
 
 def validate_paths(
-    paths: Sequence[Path], settings: Settings, device: str, *, runs: int, max_cases: int
+    paths: Sequence[Path], settings: FolderSettings, device: str, *, runs: int, max_cases: int
 ) -> list[Confirmation]:
     """One Confirmation per compared tensor of every spec and case file named by `paths` or below them.
 

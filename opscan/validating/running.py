@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from opscan.model import Case
-from opscan.numerics.binding import Binding, TensorArgument, Unbindable, readings
+from opscan.model import Case, Plugin
+from opscan.numerics.binding import Binding, TensorArgument, Unbindable, bind, readings
 from opscan.numerics.names import basis_of
 from opscan.numerics.operators import Operator, resolve
 from opscan.validating.devices import Device
@@ -34,8 +34,15 @@ class Call:
     mutated: int | None
 
 
-def calls_of(case: Case) -> list[Call]:
-    """The ways to pass the case to its operator, the likeliest first. Raises Refused if there is none."""
+def calls_of(case: Case, golden: Plugin | str | None = None) -> list[Call]:
+    """The ways to pass the case to its operator, the likeliest first. Raises Refused if there is none.
+
+    `golden`: the plugin whose executor computes it, followed in its text and never run; why there is none that can be.
+    """
+    if isinstance(golden, str):
+        raise Refused(golden)
+    if golden is not None:
+        return [_call_of_golden(case, golden)]
     operator = resolve(case.name or "", method=case.tensor_input is not None)
     if isinstance(operator, str):
         raise Refused(operator)
@@ -44,6 +51,18 @@ def calls_of(case: Case) -> list[Call]:
     except Unbindable as problem:
         raise Refused(str(problem)) from None
     return [Call(operator, each, case.outputs) for each in bindings]
+
+
+def _call_of_golden(case: Case, golden: Plugin) -> Call:
+    from opscan.numerics.goldens import golden_of
+
+    operator = golden_of(golden, case.api_type, case)
+    if isinstance(operator, str):
+        raise Refused(operator)
+    try:
+        return Call(operator, bind(case, (), executor=True), None)
+    except Unbindable as problem:
+        raise Refused(str(problem)) from None
 
 
 def run(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opscan.model import NumericClass, TensorClass
+from opscan.model import NumericClass, Plugin, TensorClass
 from opscan.validating.choosing import Candidate, Facet, facet_of
 from opscan.validating.comparing import compare
 from opscan.validating.counterfactual import without_broadcast
@@ -45,8 +45,8 @@ class Reference:
     tensors: Mapping[str, Any]
 
 
-def try_candidate(trial: Trial, candidate: Candidate, tallies: Tallies) -> None:
-    """Add every run of one case to the tallies of its compared tensors."""
+def try_candidate(trial: Trial, candidate: Candidate, tallies: Tallies, golden: Plugin | str | None) -> None:
+    """Add every run of one case to the tallies of its compared tensors; `golden`: see `calls_of`."""
     for tensor in candidate.classification.tensors:
         tally = tallies.setdefault((tensor.name, facet_of(tensor)), Tally(tensor))
         if tensor.extent > tally.tensor.extent:
@@ -57,7 +57,7 @@ def try_candidate(trial: Trial, candidate: Candidate, tallies: Tallies) -> None:
     for number in range(trial.runs):
         seed = trial.seed + number
         try:
-            reference = _reference(trial, calls_of(candidate.case), seed)
+            reference = _reference(trial, calls_of(candidate.case, golden), seed)
         except Refused as problem:
             _refuse(tallies, known, f"the CPU refuses: {problem}")
             return

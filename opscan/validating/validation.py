@@ -7,17 +7,18 @@ import os
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from opscan import reading
-from opscan.config import Settings
-from opscan.model import Case, CaseFile, Confirmation, NumericClass, Spec, Unread
+from opscan.config import FolderSettings
+from opscan.model import Case, CaseFile, Confirmation, NumericClass, Plugin, Spec, Unread
 from opscan.numerics import Classifier
-from opscan.shapes import Catalog, companions, evidence_of, link
+from opscan.opening import AnyFile, Catalog, absolute, open_catalog, path_of
+from opscan.shapes import evidence_of
 from opscan.validating.choosing import MAX_ELEMENTS, Choice, choose, facet_of
 from opscan.validating.devices import Device, open_device
 from opscan.validating.tallies import Tally, confirm
@@ -25,17 +26,14 @@ from opscan.validating.trials import Tallies, Trial, try_candidate
 
 
 def validate(
-    paths: Sequence[Path], settings: Settings, device: str, *, runs: int, max_cases: int
+    paths: Sequence[Path], settings: FolderSettings, device: str, *, runs: int, max_cases: int
 ) -> list[Confirmation]:
     """See `opscan.validating.validate_paths`."""
     opened = open_device(device)
-    found, missing = reading.discover(paths)
-    files = [reading.read_file(path) for path in found]
-    catalog = link([*files, *_beside(files)])
+    catalog = open_catalog(paths)
     validation = _Validation(opened, settings, catalog, runs, max_cases)
     with _one_thread():
-        confirmations = [each for file in (*missing, *files) for each in validation.of(file)]
-    return confirmations
+        return [each for file in catalog.asked for each in validation.of(file)]
 
 
 @contextmanager
@@ -49,71 +47,72 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _beside(files: Sequence[reading.ReadFile]) -> list[reading.ReadFile]:
-    """The case files and plugins that belong to the specs and were not named themselves."""
-    known = {(file.path if isinstance(file, Unread) else file.source.path).resolve() for file in files}
-    wanted = {path.resolve(): path for file in files if isinstance(file, Spec) for path in companions(file.source.path)}
-    return [reading.read_file(path) for resolved, path in wanted.items() if resolved not in known]
-
-
 class _Validation:
     """What all files of a run share; the classifier remembers across files."""
 
-    def __init__(self, device: Device, settings: Settings, catalog: Catalog, runs: int, max_cases: int) -> None:
-        self._trial = Trial(device, runs, settings.seed, settings.upstream)
+    def __init__(self, device: Device, settings: FolderSettings, catalog: Catalog, runs: int, max_cases: int) -> None:
+        self._device = device
+        self._runs = runs
         self._settings = settings
         self._catalog = catalog
+        self._asked = frozenset(absolute(path_of(file)) for file in catalog.asked)
         self._max_cases = max_cases
         self._classifier = Classifier()
 
-    def of(self, file: reading.ReadFile) -> list[Confirmation]:
+    def of(self, file: AnyFile) -> list[Confirmation]:
         """The answers for one file; a case file whose spec is read too is answered with the spec."""
         if isinstance(file, Unread):
             meant = file.kind in ("spec", "cases") and file.faults
             return [self._skipped(file.path, None, file.reason)] if meant else []
         path = file.source.path
         if isinstance(file, CaseFile):
-            if self._catalog.owner(file) is not None:
+            own = self._catalog.case_links(file)
+            if own.owner is not None and absolute(own.owner.source.path) in self._asked:
                 return []
-            return self._of_cases(path, file.cases, "the file holds no case")
+            return self._of_cases(path, file.cases, "the file holds no case", own.goldens)
         if not isinstance(file, Spec):
             return []
-        links = self._catalog.links(file)
-        evidence = evidence_of(
-            file,
-            links,
-            draws=self._settings.draws,
-            seed=self._settings.seed,
-            folders=self._settings.import_folders,
-        )
+        links, settings = self._catalog.links(file), self._settings.of(path)
+        evidence = evidence_of(file, links, draws=settings.draws, seed=settings.seed, folders=settings.import_folders)
         if not evidence.cases:
             reason = evidence.reason or "no case is known"
             return [self._skipped(path, file.name, f"which shapes meet is not known: {reason}")]
-        return self._of_cases(path, evidence.cases, evidence.reason)
+        goldens = {file.api_type: links.golden} if links.golden is not None else {}
+        return self._of_cases(path, evidence.cases, evidence.reason, goldens)
 
-    def _of_cases(self, path: Path, cases: Sequence[Case], reason: str) -> list[Confirmation]:
-        by_operator: dict[str | None, list[Case]] = defaultdict(list)
+    def _of_cases(
+        self, path: Path, cases: Sequence[Case], reason: str, goldens: Mapping[str, Plugin | str]
+    ) -> list[Confirmation]:
+        by_operator: dict[tuple[str | None, str], list[Case]] = defaultdict(list)
         for case in cases:
-            by_operator[case.name].append(case)
+            by_operator[case.name, case.api_type].append(case)
         if not by_operator:
             return [self._skipped(path, None, reason)]
-        return [each for name, group in by_operator.items() for each in self._of_operator(path, name, group)]
+        return [
+            each
+            for (name, executor), group in by_operator.items()
+            for each in self._of_operator(path, name, group, goldens.get(executor))
+        ]
 
-    def _of_operator(self, path: Path, name: str | None, cases: Sequence[Case]) -> list[Confirmation]:
-        choice = choose(cases, self._classifier.classify, self._max_cases)
+    def _of_operator(
+        self, path: Path, name: str | None, cases: Sequence[Case], golden: Plugin | str | None
+    ) -> list[Confirmation]:
+        choice = choose(cases, partial(self._classifier.classify, golden=golden), self._max_cases)
         if not choice.every:
             return [self._skipped(path, name, choice.reason or "it returns nothing that is compared")]
         tallies: Tallies = {}
+        settings = self._settings.of(path)
+        trial = Trial(self._device, self._runs, settings.seed, settings.upstream)
         for candidate in choice.candidates:
-            try_candidate(self._trial, candidate, tallies)
+            try_candidate(trial, candidate, tallies, golden)
         _add_left_out(choice, tallies)
         by_tensor: dict[str, list[Tally]] = defaultdict(list)
         for (tensor, _), tally in tallies.items():
             by_tensor[tensor].append(tally)
-        return [confirm(path.as_posix(), name or "", self._trial.device.name, group) for group in by_tensor.values()]
+        return [confirm(path.as_posix(), name or "", self._device.name, group) for group in by_tensor.values()]
 
     def _skipped(self, path: Path, operator: str | None, reason: str) -> Confirmation:
-        device = self._trial.device.name
+        device = self._device.name
         return Confirmation(
             path.as_posix(), operator or "", "-", NumericClass.UNKNOWN, device, "skipped", reason=reason
         )

@@ -77,7 +77,8 @@ def modules_of_a_run(spec: Path) -> set[str]:
 
 
 def test_a_declared_operator_is_told_without_torch_from_the_first_run_on(tmp_path: Path) -> None:
-    spec = tmp_path / "torch.relu.yaml"
+    spec = tmp_path / "project" / "1000" / "torch.relu.yaml"
+    spec.parent.mkdir(parents=True)
     spec.write_text(SPEC)
     loaded = modules_of_a_run(spec)
     assert HEAVY & loaded == set()

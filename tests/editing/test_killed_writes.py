@@ -65,7 +65,7 @@ def start(plan: Plan) -> int:
     if not child:
         problems = 99
         try:
-            problems = len(list(write_fixes(plan)))
+            problems = len(write_fixes(plan).problems)
         finally:
             os._exit(problems)
     return child
@@ -78,7 +78,7 @@ def prepared(tmp_path: Path) -> tuple[Path, Plan, dict[str, bytes], dict[str, by
     before = contents(folder)
     plan = plan_fixes(audit_paths([folder], Settings()), unsafe=True)
     assert len(plan.changes) >= 5
-    assert list(write_fixes(plan)) == []
+    assert write_fixes(plan).problems == ()
     after = contents(folder)
     assert sum(after[name] != before[name] for name in before) >= 5
     restore(folder, before)
@@ -107,7 +107,7 @@ def test_killed_at_any_moment(prepared: tuple[Path, Plan, dict[str, bytes], dict
         half_done += before != kept != after
     assert half_done  # else the moments were not random enough to try anything
     restore(folder, before)
-    assert list(write_fixes(plan)) == []
+    assert write_fixes(plan).problems == ()
     assert contents(folder) == after  # with nothing left behind by those that were killed
     assert (folder / f"{WHERE}.yaml").is_symlink()
     assert stat.S_IMODE((folder / "real" / "spec.yaml").stat().st_mode) == 0o640
@@ -137,7 +137,7 @@ def shared(tmp_path: Path) -> tuple[Path, Plan, list[dict[str, bytes]]]:
         (tmp_path / name).write_text(strict, encoding="utf-8")
     states = [contents(tmp_path)]
     plan = split(tmp_path)
-    assert list(write_fixes(plan)) == []
+    assert write_fixes(plan).problems == ()
     after = contents(tmp_path)
     for change in plan.changes:
         name = change.source.path.name
@@ -172,7 +172,7 @@ def test_a_split_that_is_killed_at_any_moment_is_taken_up(
         if state in met:
             continue
         met.add(state)
-        assert list(write_fixes(split(folder))) == []
+        assert write_fixes(split(folder)).problems == ()
         assert contents(folder) == states[-1]
     assert len(met) > 2  # else the moments were not random enough to try anything
 
@@ -183,7 +183,7 @@ def test_what_is_left_beside_a_finished_split_goes(shared: tuple[Path, Plan, lis
     (folder / ".spec_no_broadcast.yaml.k2j4h1.opscan-tmp").touch()
     again = split(folder)
     assert again.changes == ()
-    assert list(write_fixes(again)) == []
+    assert write_fixes(again).problems == ()
     assert contents(folder) == states[-1]
 
 
@@ -201,6 +201,6 @@ def test_several_splits_at_once(shared: tuple[Path, Plan, list[dict[str, bytes]]
         found = contents(folder)
         plugin = next(name for name in found if name.endswith(".py"))
         assert "spec_no_broadcast.yaml" not in found or found[plugin] == states[-1][plugin]
-        assert list(write_fixes(split(folder))) == []
+        assert write_fixes(split(folder)).problems == ()
         specs = [report for report in audit_paths([folder], Settings()).audit.files if report.kind == "spec"]
         assert [report.status for report in specs] == ["ok", "ok"]

@@ -62,15 +62,15 @@ def test_the_diff_is_what_write_does(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
     path.write_bytes(text_of(style))
-    shown = run("fix", name)
+    shown = run("fix", "--unsafe", name)
     assert shown.return_value == 1, shown.output
     command = ["git", "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", "-"]
     subprocess.run(command, input=shown.stdout_bytes, check=True, capture_output=True, timeout=20)
     applied = path.read_bytes()
     path.write_bytes(text_of(style))
-    assert run("fix", name, "--write").return_value == int(style == "duplicate-keys")
+    assert run("fix", "--unsafe", name, "--write").return_value == int(style == "duplicate-keys")
     assert path.read_bytes() == applied != text_of(style)
-    assert run("fix", name, "--write").return_value == int(style == "duplicate-keys")
+    assert run("fix", "--unsafe", name, "--write").return_value == int(style == "duplicate-keys")
     assert path.read_bytes() == applied
     assert os.listdir(tmp_path) == [name]
     if style not in ("duplicate-keys", "escaped"):

@@ -10,7 +10,8 @@ import yaml
 
 from opscan.editing import apply_edits, replace_acc, replace_case_acc
 from opscan.model import CaseFile, Edit, NodeFile, Spec
-from opscan.reading import discover, locate, read_file
+from opscan.opening.discovery import discover
+from opscan.reading import locate, read_file
 
 CORPUS = next(
     (parent / "shared" / "corpus" for parent in Path(__file__).parents if (parent / "shared" / "corpus").is_dir()), None

@@ -261,7 +261,7 @@ def test_the_folders_that_a_setting_names_lie_beside_it(house: Path) -> None:
     assert (settings.rules, settings.profile) == ((house.parent.resolve() / "house",), "night")
     for wrong in ("rules = [3]", 'rules = "house"', "upstream = [1]", "ignore = [1]", 'profile = ["x"]'):
         project.write_text(f"[tool.opscan]\n{wrong}\n")
-        with pytest.raises(ConfigError, match=r"pyproject\.toml: \[tool\.opscan\]"):
+        with pytest.raises(ConfigError, match=r"pyproject\.toml:2: \[tool\.opscan\]"):
             load_settings(house.parent)
 
 

@@ -49,7 +49,7 @@ def test_what_a_comment_silences(case: dict[str, Any], newline: str, tmp_path: P
     assert rules(audited) == case["raised"]
     assert any(case.get("message", "") in finding.message for finding in audited.audit.findings) or not case["raised"]
     if "fixed" in case:
-        assert list(write_fixes(plan_fixes(audited, unsafe=False))) == []
+        assert write_fixes(plan_fixes(audited, unsafe=False)).problems == ()
         assert path.read_bytes() == written(tmp_path / "..", case["fixed"], newline).read_bytes()
         assert not plan_fixes(audit(path), unsafe=True).changes
 

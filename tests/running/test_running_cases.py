@@ -17,8 +17,8 @@ from opscan.audit import audit_paths
 from opscan.cli import cli
 from opscan.config import ConfigError, Settings, load_settings
 from opscan.model import CaseFile, CaseInput, Plugin, Spec
+from opscan.opening import link, open_catalog
 from opscan.running.evidence import by_run, run_generator
-from opscan.shapes import companions, link
 from opscan.shapes.atk_cases import regular_cases
 from opscan.shapes.generator import Followed, follow
 
@@ -33,7 +33,7 @@ def catalog_generators() -> Iterator[tuple[Spec, Plugin]]:
         spec = reading.read_file(path)
         if not isinstance(spec, Spec) or spec.generate in (*seen, "default"):
             continue
-        plugin = link([spec, *map(reading.read_file, companions(path))]).links(spec).generator
+        plugin = open_catalog([path]).links(spec).generator
         if plugin is not None:
             seen.add(spec.generate)
             yield spec, plugin

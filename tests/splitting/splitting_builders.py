@@ -47,7 +47,7 @@ def plan_of(folder: Path, *, how: str = "twin", unsafe: bool = False, settings: 
 def split(folder: Path, *, how: str = "twin", unsafe: bool = False, settings: Settings | None = None) -> Plan:
     """Plan and write; nothing may fail."""
     plan = plan_of(folder, how=how, unsafe=unsafe, settings=settings)
-    assert list(write_fixes(plan)) == []
+    assert write_fixes(plan).problems == ()
     return plan
 
 

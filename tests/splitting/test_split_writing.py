@@ -40,7 +40,7 @@ def test_a_killed_run_leaves_a_sound_catalog_and_is_taken_up(
 
     monkeypatch.setattr(fixing, "_make", killed)
     with pytest.raises(Killed):
-        list(write_fixes(plan))
+        write_fixes(plan)
     monkeypatch.undo()
     assert len(made) == written
     statuses = {Path(f.path).name: f.status for f in audit_paths([folder], Settings()).audit.files if f.kind == "spec"}
@@ -60,7 +60,7 @@ def test_what_fails_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, f
         make(change)
 
     monkeypatch.setattr(fixing, "_make", fail)
-    assert [failing in problem and "No space" in problem for problem in write_fixes(plan)] == [True]
+    assert [failing in problem and "No space" in problem for problem in write_fixes(plan).problems] == [True]
     assert texts(folder) == before
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_changed_meanwhile_stops_all_three(tmp_path: Path, name: str
     with (folder / name).open("a", encoding="utf-8") as file:
         file.write("# later\n")
     before = texts(folder)
-    assert len(list(write_fixes(plan))) == 1
+    assert len(write_fixes(plan).problems) == 1
     assert texts(folder) == before
 
 

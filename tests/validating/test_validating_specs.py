@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from opscan.config import Settings  # noqa: E402
+from opscan.config import FolderSettings  # noqa: E402
 from opscan.data import data_path  # noqa: E402
 from opscan.model import Classification, Confirmation, NumericClass  # noqa: E402
 from opscan.numerics import Classifier  # noqa: E402
@@ -21,7 +21,7 @@ WHERE = CATALOG / "1000" / "torch.where_backward.yaml"
 
 
 def _validated(*paths: Path, runs: int = 2, max_cases: int = 6) -> dict[tuple[str, str], Confirmation]:
-    answers = validate_paths(paths, Settings(), "simulated", runs=runs, max_cases=max_cases)
+    answers = validate_paths(paths, FolderSettings(), "simulated", runs=runs, max_cases=max_cases)
     return {(Path(one.path).name, one.tensor): one for one in answers}
 
 
@@ -59,8 +59,8 @@ def test_the_number_of_threads_is_put_back() -> None:
 def test_a_wrong_claim_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Classifier.classify
 
-    def lie(self: Classifier, case: object) -> Classification:
-        told = honest(self, case)
+    def lie(self: Classifier, case: object, golden: object = None) -> Classification:
+        told = honest(self, case, golden)
         tensors = tuple(
             replace(tensor, numeric_class=NumericClass.SELECT_ONLY) if tensor.name == "grad:other" else tensor
             for tensor in told.tensors

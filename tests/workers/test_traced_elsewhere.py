@@ -14,11 +14,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from opscan import reading
 from opscan.model import Case, CaseFile, CaseInput, Spec
 from opscan.numerics import Classifier, Limits, Question
 from opscan.numerics.workers import Workers
-from opscan.shapes import executor_companions, gather_evidence, link
+from opscan.opening import open_catalog
+from opscan.shapes import gather_evidence
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -32,14 +32,11 @@ def workers() -> Iterator[Workers]:
 
 def sampled_questions(count: int) -> list[Question]:
     """Cases spread evenly over the sample catalog, each once, with the plugins that hold their goldens."""
-    found, _ = reading.discover([PROJECT / "catalog" / "1000", PROJECT / "catalog" / "0000"])
-    files = [reading.read_file(path) for path in found]
-    beside = [path for file in files if isinstance(file, CaseFile) for path in executor_companions(file)]
-    catalog = link([*files, *(reading.read_file(path) for path in beside if path not in found)])
+    catalog = open_catalog([PROJECT / "catalog" / "1000", PROJECT / "catalog" / "0000"])
     asked = []
-    for file in files:
+    for file in catalog.asked:
         if isinstance(file, CaseFile):
-            executors = catalog.goldens(file)
+            executors = catalog.case_links(file).goldens
             asked += [Question(case, executors.get(case.api_type)) for case in file.cases[:12]]
         elif isinstance(file, Spec):
             links = catalog.links(file)

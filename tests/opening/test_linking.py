@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from opscan.model import CaseFile, Command, Node, NodeFile, Plugin, RunScript, Source, Spec, Unread
-from opscan.shapes import Catalog, companions, link
+from opscan.opening import Catalog, Links, absolute, link, open_catalog
 
 
 def spec(path: Path, **fields: Any) -> Spec:
@@ -36,7 +37,7 @@ def test_case_file_by_the_stem_of_the_spec(tmp_path: Path) -> None:
     first, second = spec(tmp_path / "torch.add.yaml"), spec(tmp_path / "torch.mul.yaml")
     written = cases(tmp_path / "result/torch.add/json/all_torch.add.json")
     beside = cases(tmp_path / "all_torch.mul.json")
-    stray = cases(tmp_path / "deep/all_torch.mul.json")
+    stray = cases(tmp_path / "deep/all_torch.sub.json")
     catalog = link([first, second, written, beside, stray])
     assert catalog.links(first).case_file is written
     assert catalog.links(second).case_file is beside
@@ -116,6 +117,7 @@ def test_order_of_plugins(tmp_path: Path, plugins: list[str], commands: list[Com
         ("../run.sh", "1000/torch.add.yaml", {"torch.add"}),
         ("../run.sh", "1000/${op}.yaml", {"torch.add", "torch.mul"}),
         ("../run.sh", "torch.add.yaml", set()),
+        ("../run.sh", "elsewhere/all_torch.add.json", {"torch.add"}),
         ("../other/run.sh", "*.yaml", set()),
         ("../other/run.sh", "../1000/torch.add.yaml", {"torch.add"}),
     ],
@@ -123,14 +125,20 @@ def test_order_of_plugins(tmp_path: Path, plugins: list[str], commands: list[Com
 def test_commands_that_concern_a_spec(tmp_path: Path, where: str, written: str, concerned: set[str]) -> None:
     folder = tmp_path / "1000"
     specs = [spec(folder / "torch.add.yaml"), spec(folder / "torch.mul.yaml")]
-    catalog = link([*specs, script(folder / where, Command("case", (written,)))])
+    verb = "task" if written.endswith(".json") else "case"
+    catalog = link([*specs, script(folder / where, Command(verb, (as_read(written),)))])
     assert {s.source.path.stem for s in specs if catalog.links(s).commands} == concerned
+
+
+def as_read(name: str) -> str:
+    """A name as the reader of scripts gives it: `**` for what a variable stands for."""
+    return re.sub(r"\$(\{\w+\}|\w+)", "**", name)
 
 
 def test_node_files_of_the_commands(tmp_path: Path) -> None:
     one, two = spec(tmp_path / "x.yaml"), spec(tmp_path / "y.yaml")
     here, there, unused = nodes(tmp_path / "node.yaml"), nodes(tmp_path / "conf/perf.yaml"), nodes(tmp_path / "z.yaml")
-    task = Command("task", ("all_x.json",), node_files=("node.yaml", "$CONF/perf.yaml"), task="accuracy")
+    task = Command("task", ("all_x.json",), node_files=("node.yaml", "**/perf.yaml"), task="accuracy")
     catalog = link([one, two, here, there, unused, script(tmp_path / "run.sh", task)])
     assert catalog.links(one).node_files == (here, there)
     assert catalog.links(two).node_files == ()
@@ -140,7 +148,7 @@ def test_other_files_are_kept_and_unknown_specs_have_no_links(tmp_path: Path) ->
     unread = Unread(tmp_path / "notes.txt", "other", "no ATK file")
     catalog = link([unread])
     assert catalog.files == (unread,)
-    assert catalog.links(spec(tmp_path / "x.yaml")).case_file is None
+    assert catalog.links(spec(tmp_path / "x.yaml")) == Links()
     assert Catalog(()).links(spec(tmp_path / "x.yaml")).commands == ()
 
 
@@ -151,46 +159,56 @@ def test_relative_and_absolute_paths_agree(tmp_path: Path, monkeypatch: pytest.M
     assert link([one, beside]).links(one).case_file is beside
 
 
-def test_companions_are_only_what_one_spec_needs(tmp_path: Path) -> None:
-    files = {
-        "x.yaml": "generate: 'gen_x' # ours\napi_type: run_x\ninputs:\n",
-        "y.yaml": "generate: gen_y\n",
-        "make_x.py": '@GENERATOR_REGISTRY.register("gen_x")\n',
-        "run_x.py": '@register("run_x")\n',
-        "make_z.py": '@GENERATOR_REGISTRY.register(f"gen_{NAME}")\n',
-        "make_y.py": '@GENERATOR_REGISTRY.register("gen_y")\n',
-        "all_y.json": "[]",
-        "result/x/json/all_x.json": "[]",
-        "run.sh": "atk case -f x.yaml -p ../shared/extra.py\natk task -n node.yaml -n ../conf/perf.yml -c $C\n",
-        "node.yaml": "nodes:\n  - backend: npu\n",
-        "../shared/extra.py": '@register("run_x")\n',
-        "../conf/perf.yml": "# perf\nnodes: []\n",
-        "../conf/unused.yaml": "nodes: []\n",
-        "notes.md": "gen_x",
-    }
-    folder = tmp_path / "cat"
+SPEC = "name: torch.add\ngenerate: {generate}\napi_type: {api_type}\nstandard: {{acc: equal}}\ninputs: [{{type: tensor}}]\n"
+CASES = (
+    '[{"id": 0, "name": "torch.add", "standard": {"acc": "equal"}, "inputs": [{"type": "tensor", "dtype": "fp32"}]}]'
+)
+
+
+def lay_out(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    found = companions(folder / "x.yaml")
+
+
+def spec_text(generate: str = "default", api_type: str = "function") -> str:
+    return SPEC.format(generate=generate, api_type=api_type)
+
+
+def beside(path: Path) -> set[Path]:
+    """What is read besides one file."""
+    asked = {absolute(path)}
+    return {absolute(getattr(f, "path", None) or f.source.path) for f in open_catalog([path]).files} - asked
+
+
+def test_beside_one_spec_only_what_it_needs(tmp_path: Path) -> None:
+    files = {
+        "cat/x.yaml": spec_text("gen_x", "run_x"),
+        "cat/y.yaml": spec_text("gen_y"),
+        "cat/make_x.py": '@GENERATOR_REGISTRY.register("gen_x")\nclass X(CaseGenerator): pass\n',
+        "cat/run_x.py": '@register("run_x")\nclass X(BaseApi): pass\n',
+        "cat/make_z.py": '@GENERATOR_REGISTRY.register(f"gen_{NAME}")\nclass Z(CaseGenerator): pass\n',
+        "cat/make_y.py": '@GENERATOR_REGISTRY.register("gen_y")\nclass Y(CaseGenerator): pass\n',
+        "cat/all_y.json": CASES,
+        "cat/result/x/json/all_x.json": CASES,
+        "cat/run.sh": "atk case -f x.yaml -p ../shared/extra.py\n"
+        "atk task -n node.yaml -n ../conf/perf.yml -c all_x.json\n",
+        "cat/node.yaml": "nodes:\n  - backend: npu\n",
+        "shared/extra.py": '@register("run_x")\nclass X(BaseApi): pass\n',
+        "conf/perf.yml": "# perf\nnodes: [{backend: cpu}]\n",
+        "conf/unused.yaml": "nodes: [{backend: cpu}]\n",
+        "cat/notes.md": "gen_x",
+    }
+    lay_out(tmp_path, files)
     expected = ("make_x.py", "make_z.py", "run_x.py", "result/x/json/all_x.json", "run.sh", "node.yaml")
-    outside = {(tmp_path / p) for p in ("shared/extra.py", "conf/perf.yml")}
-    assert set(found) == {folder / name for name in expected} | outside
-    assert found == sorted(found)
+    outside = {tmp_path / p for p in ("shared/extra.py", "conf/perf.yml")}
+    assert beside(tmp_path / "cat/x.yaml") == {tmp_path / "cat" / name for name in expected} | outside
 
 
-def test_companions_of_a_plain_spec_read_no_python(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text("generate: default\napi_type: function\n", encoding="utf-8")
-    (tmp_path / "a.py").write_text("default function", encoding="utf-8")
-    assert companions(tmp_path / "x.yaml") == []
-
-
-def test_companions_of_a_missing_or_binary_spec(tmp_path: Path) -> None:
-    assert companions(tmp_path / "gone/x.yaml") == []
-    (tmp_path / "x.yaml").write_bytes(b"\xff\xfe\x00generate: g\n")
-    (tmp_path / "a.py").write_text("g", encoding="utf-8")
-    assert companions(tmp_path / "x.yaml") == []
+def test_beside_a_plain_spec_no_python_is_read(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"x.yaml": spec_text(), "a.py": "default function"})
+    assert beside(tmp_path / "x.yaml") == set()
 
 
 @pytest.mark.parametrize(
@@ -199,18 +217,59 @@ def test_companions_of_a_missing_or_binary_spec(tmp_path: Path) -> None:
         ("atk case -f x.yaml -p ../plugins", True),
         ("atk case \\\n  -f x.yaml \\\n  -p ../plugins\n", True),
         ("atk case -f x.yaml --plugin='../plugins/deep'", True),
+        ("P=../plugins/deep/gen.py\natk case -f x.yaml -p $P", True),
+        ("cd ..\natk case -f specs/x.yaml -p plugins", True),
         ("mkdir -p ../plugins\natk case -f x.yaml", False),
         ("atk case -f x.yaml -p ../nowhere", False),
         ("atk case -f x.yaml -p $PLUGINS", False),
     ],
 )
 def test_a_folder_of_plugins_that_a_script_names(tmp_path: Path, command: str, found: bool) -> None:
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "plugins" / "deep").mkdir(parents=True)
-    (tmp_path / "specs" / "x.yaml").write_text("name: torch.add\ngenerate: narrow_add\n")
-    (tmp_path / "specs" / "run.sh").write_text(f"#!/bin/bash\n{command}\n")
-    (tmp_path / "plugins" / "other.py").write_text("GENERATOR_REGISTRY.register('other')\n")
     needed = tmp_path / "plugins" / "deep" / "gen.py"
-    needed.write_text("OP = 'add'\n@GENERATOR_REGISTRY.register('narrow_' + OP)\nclass G(CaseGenerator): pass\n")
-    named = [path for path in companions(tmp_path / "specs" / "x.yaml") if path.suffix == ".py"]
-    assert named == ([needed] if found else [])
+    register = "OP = 'add'\n@GENERATOR_REGISTRY.register('narrow_' + OP)\nclass G(CaseGenerator): pass\n"
+    lay_out(tmp_path, {
+        "specs/x.yaml": spec_text("narrow_add"),
+        "specs/run.sh": f"#!/bin/bash\n{command}\n",
+        "plugins/other.py": "@GENERATOR_REGISTRY.register('other')\nclass G(CaseGenerator): pass\n",
+        "plugins/deep/gen.py": register,
+    })  # fmt: skip
+    named = {path for path in beside(tmp_path / "specs" / "x.yaml") if path.suffix == ".py"}
+    assert named == ({needed} if found else set())
+
+
+def test_of_several_plugins_elsewhere_none_is_taken_of_one_it_is(tmp_path: Path) -> None:
+    text = "@GENERATOR_REGISTRY.register('g')\nclass G(CaseGenerator): pass\n"
+    lay_out(tmp_path, {"1000/x.yaml": spec_text("g"), "plugins/a.py": text})
+    for paths in ([tmp_path / "1000/x.yaml"], [tmp_path]):
+        catalog = open_catalog(paths)
+        (one,) = (file for file in catalog.files if isinstance(file, Spec))
+        generator = catalog.links(one).generator
+        assert generator is not None
+        assert absolute(generator.source.path) == tmp_path / "plugins/a.py"
+    lay_out(tmp_path, {"plugins/b.py": text})
+    for paths in ([tmp_path / "1000/x.yaml"], [tmp_path]):
+        catalog = open_catalog(paths)
+        (one,) = (file for file in catalog.files if isinstance(file, Spec))
+        assert catalog.links(one).generator is None
+        assert "registered by 2 plugins" in catalog.links(one).generator_reason
+
+
+def test_cases_of_another_operator_are_not_of_the_spec(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"x.yaml": spec_text(), "all_x.json": CASES.replace("torch.add", "torch.sub")})
+    catalog = open_catalog([tmp_path])
+    assert [catalog.owner(file) for file in catalog.files if isinstance(file, CaseFile)] == [None]
+
+
+def test_of_specs_with_one_name_the_nearest_owns_the_cases(tmp_path: Path) -> None:
+    files = {"a/x.yaml": spec_text(), "b/x.yaml": spec_text(), "a/result/x/json/all_x.json": CASES}
+    lay_out(tmp_path, {**files, "result/x/json/all_x.json": CASES})
+    catalog = open_catalog([tmp_path])
+    owners = {
+        absolute(file.source.path).relative_to(tmp_path).as_posix(): catalog.owner(file)
+        for file in catalog.files
+        if isinstance(file, CaseFile)
+    }
+    owned = owners["a/result/x/json/all_x.json"]
+    assert owned is not None
+    assert absolute(owned.source.path) == tmp_path / "a/x.yaml"
+    assert owners["result/x/json/all_x.json"] is None

@@ -6,18 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shapes_builders import attribute, make_spec, tensor
 
-from opscan.model import Choices, Command, Node, NodeFile, RunScript, Source, Span
-from opscan.shapes import link, scenarios
+from opscan.model import Choices, Command, Node, NodeFile, RunScript, Source, Span, Spec, SpecInput
+from opscan.opening import link
 
 ANY = Span(0, 0, 1, 1, 1, 1)
+
+
+def make_spec(*inputs: SpecInput, path: str, **fields: Any) -> Spec:
+    return Spec(Source(Path(path), ""), "torch.add", inputs, **fields)
+
+
+def tensor(name: str, dtypes: tuple[str, ...] = ("fp32",), **fields: Any) -> SpecInput:
+    return SpecInput(name, "tensor", dtypes=Choices(dtypes), **fields)
+
+
+def attribute(name: str, values: tuple[Any, ...]) -> SpecInput:
+    return SpecInput(name, "attr", dtypes=Choices(("int",)), ranges=Choices(values))
 
 
 def served(path: str, *commands: Command, nodes: tuple[NodeFile, ...] = (), **fields: Any) -> tuple[str, ...]:
     spec = make_spec(*fields.pop("inputs", (tensor("x"),)), path=path, **fields)
     script = RunScript(Source(Path(path).parent / "run.sh", ""), commands)
-    return scenarios(spec, link([spec, script, *nodes]))
+    return link([spec, script, *nodes]).links(spec).scenarios.names
 
 
 @pytest.mark.parametrize(
@@ -137,3 +148,29 @@ def test_all_floating_tensors_must_be_small() -> None:
     masked = (tensor("x", ranges=low), tensor("m", dtypes=("bool",), ranges=mask))
     assert served("cat/op.yaml", inputs=masked) == ("accuracy", "small-value")
     assert served("cat/op.yaml", inputs=(tensor("m", dtypes=("int32",), ranges=mask),)) == ("accuracy",)
+
+
+@pytest.mark.parametrize(
+    ("path", "commands", "source"),
+    [
+        ("cat/op.yaml", (Command("task", ("all_op.json",), task="accuracy", line=7),), "cat/run.sh:7"),
+        ("cat/op.yaml", (Command("task", ("all_op.json",), task="**", line=7),), None),
+        ("cat/op.yaml", (Command("case", ("op.yaml",)),), "cat/op.yaml:1"),
+        ("cat/op_deterministic.yaml", (), "cat/op_deterministic.yaml"),
+        ("determinism/op.yaml", (), "determinism"),
+        ("cat/op.yaml", (), "cat/op.yaml:1"),
+    ],
+)
+def test_what_says_so(path: str, commands: tuple[Command, ...], source: str | None) -> None:
+    spec = make_spec(tensor("x"), path=path)
+    script = RunScript(Source(Path(path).parent / "run.sh", ""), commands)
+    assert link([spec, script]).links(spec).scenarios.source == source
+
+
+def test_node_files_beside_count_where_no_script_is() -> None:
+    spec = make_spec(tensor("x"), path="cat/op.yaml")
+    repeats = NodeFile(Source(Path("cat/node_dc.yaml"), ""), (Node("npu", ("accuracy_dc",)),))
+    compares = NodeFile(Source(Path("cat/node.yaml"), ""), (Node("npu", ("accuracy",)),))
+    alone = link([spec, repeats]).links(spec).scenarios
+    assert (alone.names, alone.source) == (("determinism",), "cat/node_dc.yaml")
+    assert link([spec, repeats, compares]).links(spec).scenarios.names == ("accuracy",)
