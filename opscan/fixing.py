@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from opscan.audit import Audited
+from opscan.audit import Audited, audit_catalog
 from opscan.editing import (
     Edited,
     StaleFileError,
@@ -28,7 +28,11 @@ from opscan.editing import (
 from opscan.editing.diff_names import DiffNames, name_in_diff
 from opscan.edits import unique_edits
 from opscan.model import Finding, Source
+from opscan.opening import absolute, link, path_of
+from opscan.reading import read_source
 from opscan.reading.stored import StoredSource
+
+_MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,41 @@ class Plan:
 
 
 def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
-    """The safe edits of every file, with `unsafe` also those whose evidence is not certain."""
+    """The safe edits of every file, with `unsafe` also those whose evidence is not certain.
+
+    What an edit brings to light is mended with it: the new texts are audited again until nothing is left to mend, so
+    that a second fix finds nothing. A file whose texts never settle is left as it is.
+    """
+    plan = _plan_once(audited, unsafe=unsafe)
+    first = {change.shown: change for change in plan.changes}
+    settling = {shown: change for shown, change in first.items() if change.edited is None}
+    changes = dict(first)
+    for _ in range(_MOST_ROUNDS):
+        if not settling:
+            break
+        audited = _audit_again(audited, settling)
+        settling = {change.shown: change for change in _plan_once(audited, unsafe=unsafe).changes}
+        for shown, change in settling.items():
+            before = changes[shown]
+            changes[shown] = replace(before, text=change.text, edits=before.edits + change.edits)
+    unsettled = tuple(f"{shown}: its edits never come to rest; mend it by hand" for shown in settling)
+    kept = tuple(change for shown, change in changes.items() if shown not in settling)
+    return replace(plan, changes=kept, refusals=plan.refusals + unsettled)
+
+
+def _audit_again(audited: Audited, changes: Mapping[str, Change]) -> Audited:
+    """The audit of files as they would be, under the same settings."""
+    new = {}
+    for change in changes.values():
+        new[absolute(change.source.path)] = read_source(replace(change.source, text=change.text))
+    files = [new.get(absolute(path_of(file)), file) for file in audited.catalog.files]
+    catalog = replace(link(files), asked=tuple(new.values()))
+    (again,) = audit_catalog(catalog, lambda _: audited.settings)
+    return again
+
+
+def _plan_once(audited: Audited, *, unsafe: bool) -> Plan:
+    """The edits of one audit."""
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
     by_file: dict[str, list[Finding]] = {}
     for finding in audited.audit.findings:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opscan.judging import case_words
-from opscan.judging.comparators import ignored_keywords
+from opscan.judging.comparators import ignored_keywords, unregistered
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import doubtful, unestablished
 from opscan.judging.safety import unproven_step
@@ -71,7 +71,8 @@ class Likeness:
     slots: list[Slot] = field(default_factory=list)
     group: _Group | None = None
     place: int = 0
-    ignored: array[int] | None = None
+    told: array[int] | None = None
+    """Where cases are noted whose comparator has something to be told of."""
     unknown: array[int] | None = None
     untold: bool = False
     count: int = 0
@@ -81,8 +82,8 @@ class Likeness:
         self.count += 1
         if self.group is not None:
             self.group.members.append(index << _PLACES | self.place)
-        if self.ignored is not None:
-            self.ignored.append(index)
+        if self.told is not None:
+            self.told.append(index)
         if self.unknown is not None:
             self.unknown.append(index)
 
@@ -107,7 +108,7 @@ class Tally:
         self._standards: dict[bool, dict[str, str]] = {}
         self._folding = Folding()
         self._groups: dict[tuple[str, str], _Group] = {}
-        self._ignored: dict[str, array[int]] = {}
+        self._told: dict[tuple[str, str, str | None], array[int]] = {}
         self._unknown: dict[tuple[bool, str], array[int]] = {}
 
     def likeness(self, number: int, case: Case, known: Classification, unit: Unit | None) -> Likeness:
@@ -129,9 +130,11 @@ class Tally:
         self._compare(unit, status)
         if status in case_words.RULES:
             self._join_group(like, unit)
-        message = ignored_keywords(case.acc, [verdict.effective for verdict in unit.verdicts[0].tensors])
-        if message:
-            like.ignored = self._ignored.setdefault(message, array("I"))
+        rules = [verdict.effective for verdict in unit.verdicts[0].tensors]
+        if custom := unregistered(case.acc, case.api_type, rules):
+            like.told = self._told.setdefault(("unknown-comparator", *custom), array("I"))
+        elif message := ignored_keywords(case.acc, rules):
+            like.told = self._told.setdefault(("ignored-keyword", message, None), array("I"))
         self.widen(like, number, [verdict.tensor.extent for verdict in unit.verdicts[0].tensors])
         return like
 
@@ -260,8 +263,8 @@ class Tally:
                 continue
             chosen = array("I", [member & (1 << _PLACES) - 1 for member in members])
             yield CaseProblem(finding, indices, chosen, tuple([each for _, each in group.proposals.values()]))
-        for message, found in self._ignored.items():
-            yield CaseProblem(find("ignored-keyword", shown, message, count=len(found)), found)
+        for (rule, message, severity), found in self._told.items():
+            yield CaseProblem(find(rule, shown, message, count=len(found), severity=severity), found)
         for (mismatch, reason), found in self._unknown.items():
             rule, severity = ("shapes-cannot-meet", "warning") if mismatch else ("unknown-operator", None)
             yield CaseProblem(find(rule, shown, reason, count=len(found), severity=severity), found)

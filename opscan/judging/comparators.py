@@ -22,22 +22,29 @@ def comparator_findings(spec: Spec, shown: str, verdicts: Sequence[CaseVerdict])
         return []
     span = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
     crash = next((rule.crash for rule in rules if rule.crash), "")
-    custom = next((rule.detail for rule in rules if rule.rule is None and not rule.crash), "")
     findings = []
     if crash and any(rule.text_numbers for rule in rules) and _told_by_reader(spec, span):
         return []
     if crash:
         findings.append(find("unknown-comparator", shown, f"{acc_text(spec.acc)} will not run: {crash}", spans=[span]))
-    elif custom:
-        name = next(iter(spec.acc), "") if isinstance(spec.acc, dict) else str(spec.acc)
-        invented = name not in load_standards().comparators and name != "default"
-        sure = did_you_mean(name) is not None or (invented and spec.api_type == "function")
-        severity = "error" if sure else "info"
-        findings.append(find("unknown-comparator", shown, custom, spans=[span], severity=severity))
+    elif custom := unregistered(spec.acc, spec.api_type, rules):
+        message, severity = custom
+        findings.append(find("unknown-comparator", shown, message, spans=[span], severity=severity))
     if message := ignored_keywords(spec.acc, rules):
         first = next(key for rule in rules for key in rule.ignored)
         findings.append(find("ignored-keyword", shown, message, spans=[_keyword_span(spec, first) or span]))
     return findings
+
+
+def unregistered(acc: Any, api_type: str, rules: Sequence[Effective]) -> tuple[str, str] | None:
+    """What to say of a comparator that ATK does not register, and how severe it is: a plugin may bring its own."""
+    custom = next((rule.detail for rule in rules if rule.rule is None and not rule.crash), "")
+    if not custom:
+        return None
+    name = next(iter(acc), "") if isinstance(acc, dict) else str(acc)
+    invented = name not in load_standards().comparators and name != "default"
+    sure = did_you_mean(name) is not None or (invented and api_type == "function")
+    return custom, "error" if sure else "info"
 
 
 def ignored_keywords(acc: Any, rules: Sequence[Effective]) -> str:

@@ -47,7 +47,8 @@ def from_faults(path: str, faults: Sequence[Fault]) -> list[Finding]:
     for (rule, message), same in grouped.items():
         edits = [fault.edit for fault in same if fault.edit is not None]
         fix = "safe" if len(edits) == len(same) else "manual"
-        findings.append(find(rule, path, message, spans=[fault.span for fault in same], fix=fix, edits=edits))
+        spans = [fault.span for fault in same]
+        findings.append(find(rule, path, message, spans=spans, fix=fix, edits=edits, severity=same[0].severity))
     return findings
 
 

@@ -59,12 +59,16 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with the text of a file, found while reading it. `rule` is a rule's name."""
+    """Something wrong with the text of a file, found while reading it. `rule` is a rule's name.
+
+    `severity`: that of the rule where it is None.
+    """
 
     rule: str
     message: str
     span: Span | None = None
     edit: Edit | None = None
+    severity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from opscan.model import CaseFile, RunScript, Spec
 from opscan.opening.catalog import AnyFile, absolute, path_of
 from opscan.opening.commands import Commands, Found, paths_of
-from opscan.opening.linking import case_name, stem_of_cases
+from opscan.opening.linking import case_name, stem_of_cases, written_by_atk
 from opscan.opening.plugins import BUILT_IN_EXECUTORS, executors_named, mentions
 from opscan.reading.files import SCRIPTS, ReadFile, read_file
 from opscan.reading.texts import text_of
@@ -45,7 +45,7 @@ class _Surroundings:
 
     def read(self) -> list[ReadFile]:
         judged = [file for file in self._files if isinstance(file, Spec | CaseFile)]
-        scripts = self._scripts({absolute(path_of(file)).parent for file in judged})
+        scripts = self._scripts({home for file in judged for home in _homes(absolute(path_of(file)))})
         for file in judged:
             self._add_counterparts(file)
         judged += [file for file in self._wanted.values() if isinstance(file, Spec | CaseFile)]
@@ -94,10 +94,7 @@ class _Surroundings:
                     self._add(place, (CaseFile,))
             return
         stem = stem_of_cases(path)
-        places = self._places(path.parent)
-        if path.parts[-4:-3] == ("result",):
-            places += self._places(path.parents[3])
-        for folder in dict.fromkeys(places):
+        for folder in dict.fromkeys(place for home in _homes(path) for place in self._places(home)):
             for suffix in (".yaml", ".yml"):
                 if _is_file(folder / f"{stem}{suffix}"):
                     self._add(folder / f"{stem}{suffix}", (Spec,))
@@ -107,17 +104,15 @@ class _Surroundings:
         if not names:
             return
         path = absolute(file.source.path)
-        near = [path.parent]
-        if isinstance(file, CaseFile) and path.parts[-4:-3] == ("result",):
-            near.append(path.parents[3])
-        places = dict.fromkeys(p for folder in near for p in self._python(folder))
+        places = dict.fromkeys(p for home in _homes(path) for p in self._python(home))
         for script, command in commands:
             for name in command.plugins:
                 places.update(dict.fromkeys(self._named(script, command, name)))
         found = [p for p in places if mentions(text_of(p), names)]
         missing = names - set().union(*[_registered(self._add(p)) for p in found])
         if missing:
-            for p in (p for folder in self._places(path.parent) for p in self._python(folder)):
+            around = (folder for home in _homes(path) for folder in self._places(home))
+            for p in (p for folder in around for p in self._python(folder)):
                 if p not in places and any(name in text_of(p) for name in missing):
                     self._add(p)
 
@@ -174,6 +169,11 @@ class _Surroundings:
                 pass
             self._listed[folder] = sorted(names), sorted(folders)[:_MOST_FOLDERS]
         return self._listed[folder]
+
+
+def _homes(path: Path) -> list[Path]:
+    """Where to look from: the folder of a file; for cases as `atk case` leaves them also the one it was started in."""
+    return [path.parent, path.parents[3]] if written_by_atk(path) and len(path.parents) > 3 else [path.parent]
 
 
 def _names_wanted(file: Spec | CaseFile) -> set[str]:

@@ -6,12 +6,14 @@ it is left out with a fault, since a case without its shapes would look like one
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from typing import Any
 
 from opscan.model import CaseFile, Fault, Source
-from opscan.reading.case_spans import lines_within, located
+from opscan.reading.case_checks import Slip, slips
+from opscan.reading.case_spans import CaseSpans, lines_within, located
 from opscan.reading.case_table import CaseCollector, CaseTable
 from opscan.reading.case_values import UnusableError, read_case
 from opscan.reading.json_stream import BrokenError, NotAListError, stream_elements
@@ -83,6 +85,7 @@ class _Reading:
         self._repeated: dict[int, str] = {}
         self._doubled: list[int] = []
         self._seen: dict[str | None, _Identities] = {}
+        self._slips: dict[Slip, array[int]] = {}
 
     @property
     def table(self) -> CaseTable:
@@ -94,6 +97,8 @@ class _Reading:
         self.has_cases = self.has_cases or _is_case(entry)
         if doubled:
             self._doubled.append(index)
+        for slip in slips(entry):
+            self._slips.setdefault(slip, array("I")).append(index)
         try:
             self._collector.add(index, entry)
         except UnusableError as error:
@@ -110,7 +115,13 @@ class _Reading:
 
     def faults(self, source: Source) -> list[Fault]:
         """The faults of single cases, with their places."""
-        wanted = {*self._unusable, *self._repeated, *self._doubled}
+        if not self.has_cases:
+            return []
+        slipped: dict[int, list[Slip]] = {}
+        for slip, indices in self._slips.items():
+            for index in indices:
+                slipped.setdefault(index, []).append(slip)
+        wanted = {*self._unusable, *self._repeated, *self._doubled, *slipped}
         if not wanted:
             return []
         doubled = set(self._doubled)
@@ -119,6 +130,7 @@ class _Reading:
             for rule, messages in (("wrong-type", self._unusable), ("duplicate-key", self._repeated)):
                 if index in messages:
                     faults.append(Fault(rule, messages[index], place.case))
+            faults += [_fault_of(slip, place) for slip in slipped.get(index, ())]
             if index in doubled:
                 lines = lines_within(place)
                 doubles += [
@@ -130,6 +142,13 @@ class _Reading:
                     for member in sorted(duplicate_keys(place.text, 0), key=lambda member: member.key_start)
                 ]
         return faults + doubles
+
+
+def _fault_of(slip: Slip, place: CaseSpans) -> Fault:
+    written = json.dumps(slip.written, ensure_ascii=False)
+    start = place.text.find(written)
+    span = place.case if start < 0 else lines_within(place)(start, start + len(written))
+    return Fault(slip.rule, slip.message, span, severity=slip.severity)
 
 
 def _beginning(source: Source) -> str:

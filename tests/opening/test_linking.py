@@ -159,7 +159,13 @@ def test_relative_and_absolute_paths_agree(tmp_path: Path, monkeypatch: pytest.M
     assert link([one, beside]).links(one).case_file is beside
 
 
-SPEC = "name: torch.add\ngenerate: {generate}\napi_type: {api_type}\nstandard: {{acc: equal}}\ninputs: [{{type: tensor}}]\n"
+SPEC = """\
+name: torch.add
+generate: {generate}
+api_type: {api_type}
+standard: {{acc: equal}}
+inputs: [{{type: tensor}}]
+"""
 CASES = (
     '[{"id": 0, "name": "torch.add", "standard": {"acc": "equal"}, "inputs": [{"type": "tensor", "dtype": "fp32"}]}]'
 )
