@@ -6,7 +6,6 @@ import contextlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, overload
 
@@ -79,16 +78,6 @@ class CaseEdits(Sequence[Edit]):
             edit = editing.replace_case_acc(index, problem.proposal(position), place)
             if not isinstance(edit, str):
                 yield edit
-
-
-class MergedEdits(editing.EditsInOrder):
-    """The edits of several findings of one file, in the order of its cases."""
-
-    def __init__(self, parts: Sequence[Sequence[Edit]]) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[Edit]:
-        return merge(*self._parts, key=lambda edit: edit.within or (0, 0))
 
 
 def with_places(case_file: CaseFile, problems: Sequence[CaseProblem]) -> list[Finding]:

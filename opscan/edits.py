@@ -47,14 +47,11 @@ def with_diffs(audited: Audited) -> Audit:
 
 
 def _diff(shown: str, source: Source, findings: Sequence[Finding]) -> str:
-    return editing.edited_diff(shown, editing.apply_edits(source, unique_edits(findings)))
+    edited = editing.apply_edits(source, unique_edits(findings))
+    before, after = (editing.with_bom(source, text) for text in (source.text, edited.text))
+    return editing.unified_diff(shown, before, after)
 
 
 def unique_edits(findings: Sequence[Finding]) -> Iterable[Edit]:
     """The edits of all findings, each once: several findings can be mended by the same edit."""
-    parts = [finding.edits for finding in findings if not isinstance(finding.edits, tuple)]
-    if len(parts) == len(findings):
-        from opscan.case_edits import MergedEdits
-
-        return MergedEdits(parts)
     return {(edit.start, edit.end, edit.text): edit for finding in findings for edit in finding.edits}.values()

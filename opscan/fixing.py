@@ -10,14 +10,12 @@ from pathlib import Path
 
 from opscan.audit import Audited, audit_catalog
 from opscan.editing import (
-    Edited,
     StaleFileError,
     alone_in,
     apply_edits,
     check_absent,
     check_replaceable,
     create_atomically,
-    edited_diff,
     is_current,
     new_file_diff,
     remove_leftovers,
@@ -30,7 +28,6 @@ from opscan.edits import unique_edits
 from opscan.model import Finding, Source
 from opscan.opening import absolute, link, path_of
 from opscan.reading import read_source
-from opscan.reading.stored import StoredSource
 
 _MOST_ROUNDS = 4
 
@@ -47,15 +44,11 @@ class Change:
     """The file is new, and takes its mode and owner from this one; `source` is then empty."""
     group: str = ""
     """Changes with the same group stand next to each other and are made together or not at all."""
-    edited: Edited | None = None
-    """The edits in a file that is too large to be held in memory; `text` is then empty."""
     needs: tuple[Source, ...] = ()
     """Files that must still be as they were read for the change to be right."""
 
     def diff(self, name: str) -> str:
         """What the change does to the file, which is called `name` there."""
-        if self.edited is not None:
-            return edited_diff(name, self.edited)
         if self.created_like is not None:
             return new_file_diff(name, with_bom(self.source, self.text))
         before, after = (with_bom(self.source, text) for text in (self.source.text, self.text))
@@ -116,9 +109,8 @@ def plan_fixes(audited: Audited, *, unsafe: bool) -> Plan:
     that a second fix finds nothing. A file whose texts never settle is left as it is.
     """
     plan = _plan_once(audited, unsafe=unsafe)
-    first = {change.shown: change for change in plan.changes}
-    settling = {shown: change for shown, change in first.items() if change.edited is None}
-    changes = dict(first)
+    settling = {change.shown: change for change in plan.changes}
+    changes = dict(settling)
     for _ in range(_MOST_ROUNDS):
         if not settling:
             break
@@ -160,10 +152,8 @@ def _plan_once(audited: Audited, *, unsafe: bool) -> Plan:
         planned.add(place)
         edited = apply_edits(source, unique_edits(findings))
         refusals += [f"{shown}: {refusal.reason}" for refusal in edited.refused]
-        if isinstance(source, StoredSource):
-            changes += [Change(shown, source, "", len(edited.applied), edited=edited)] if edited.applied else []
-        elif edited.text != source.text:
-            changes.append(Change(shown, source, edited.text, len(edited.applied)))
+        if edited.applied and (text := edited.text) != source.text:
+            changes.append(Change(shown, source, text, len(edited.applied)))
     held = [finding for finding in audited.audit.findings if finding.fix == "unsafe" and not unsafe]
     manual = [finding for finding in audited.audit.findings if finding.fix == "manual"]
     folders = frozenset(Path(os.path.realpath(source.path)).parent for source in audited.sources.values())
@@ -261,8 +251,7 @@ def _check(change: Change) -> None:
 
 def _make(change: Change) -> None:
     if change.created_like is None:
-        text = change.text if change.edited is None else change.edited.content()
-        write_atomically(Path(change.source.path), change.source, text)
+        write_atomically(Path(change.source.path), change.source, change.text)
     else:
         create_atomically(Path(change.source.path), replace(change.source, text=change.text), change.created_like)
 

@@ -1,7 +1,7 @@
 """How does the text change, and only there? Edits to verified new text, to files and to diffs."""
 
 from opscan.editing.cases import replace_case_acc
-from opscan.editing.diffs import edited_diff, new_file_diff, unified_diff
+from opscan.editing.diffs import new_file_diff, unified_diff
 from opscan.editing.files import (
     StaleFileError,
     alone_in,
@@ -13,13 +13,12 @@ from opscan.editing.files import (
     with_bom,
     write_atomically,
 )
-from opscan.editing.splicing import Edited, EditsInOrder, Refusal, apply_edits, splice
+from opscan.editing.splicing import Edited, Refusal, apply_edits, splice
 from opscan.editing.standards import replace_acc, replace_generate
 from opscan.editing.writing import yaml_block, yaml_flow, yaml_scalar
 
 __all__ = [
     "Edited",
-    "EditsInOrder",
     "Refusal",
     "StaleFileError",
     "alone_in",
@@ -27,7 +26,6 @@ __all__ = [
     "check_absent",
     "check_replaceable",
     "create_atomically",
-    "edited_diff",
     "is_current",
     "new_file_diff",
     "remove_leftovers",

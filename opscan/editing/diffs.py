@@ -10,9 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from opscan.dataclass import dataclass
-from opscan.editing.files import with_bom
-from opscan.editing.splicing import Edited
-from opscan.reading.stored import StoredSource
 
 CONTEXT = 3
 _STRETCH = 3
@@ -41,17 +38,6 @@ def unified_diff(path: PurePath | str, old: str, new: str) -> str:
     return "".join(
         [_head(path)] + [line for hunk in _hunks(_changes(before, after)) for line in _written(hunk, before, after)]
     )
-
-
-def edited_diff(path: PurePath | str, edited: Edited) -> str:
-    """The diff that edits make of a file; of a large one only the lines around them are looked at."""
-    source = edited.source
-    if isinstance(source, StoredSource):
-        from opscan.editing.local_diffs import diff_of_edits
-
-        body = "".join(diff_of_edits(source, edited.applied))
-        return _head(path) + body if body else ""
-    return unified_diff(path, with_bom(source, source.text), with_bom(source, edited.text))
 
 
 def _head(path: PurePath | str) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 from opscan.model import Source
-from opscan.reading.stored import StaleFileError, StoredSource, signature_of
 from opscan.reading.texts import BOM
 
 __all__ = [
@@ -25,16 +24,17 @@ __all__ = [
     "write_atomically",
 ]
 
+
+class StaleFileError(OSError):
+    """A file is no longer what was read; nothing was written."""
+
+
 _TEMPORARY = ".opscan-tmp"
 _held: set[str] = set()
 """The folders that this process has to itself."""
 
 
-Content = str | Iterable[str] | Callable[[IO[bytes]], None]
-"""A new text, whole or in pieces, or what writes the bytes of one into a file."""
-
-
-def write_atomically(path: Path, source: Source, content: Content) -> None:
+def write_atomically(path: Path, source: Source, content: str) -> None:
     """Write `content` in place of `source`, with the BOM and the line ends it had.
 
     A symbolic link stays, its target is replaced; mode and, where allowed, owner are kept. Raises StaleFileError where
@@ -42,10 +42,9 @@ def write_atomically(path: Path, source: Source, content: Content) -> None:
     Several processes may write in one folder: each looks again, and replaces, while the others wait.
     """
     target = Path(os.path.realpath(path))
-    write = content if callable(content) else _writer(source, (content,) if isinstance(content, str) else content)
     with _alone_in(target.parent):
         check_replaceable(path, source)
-        name = _written_beside(target, write, target)
+        name = _written_beside(target, _encoded(source, content), target)
         _or_remove(name, lambda: os.replace(name, target))
     _sync_folder(target.parent)
 
@@ -57,7 +56,7 @@ def create_atomically(path: Path, source: Source, like: Path) -> None:
     """
     with _alone_in(path.parent):
         check_absent(path)
-        name = _written_beside(path, _writer(source, source.pieces()), Path(os.path.realpath(like)))
+        name = _written_beside(path, _encoded(source, source.text), Path(os.path.realpath(like)))
         _or_remove(name, lambda: _link(name, path))
     _sync_folder(path.parent)
 
@@ -87,18 +86,18 @@ def is_current(source: Source) -> bool:
         return False
 
 
-def _written_beside(target: Path, write: Callable[[IO[bytes]], None], like: Path) -> str:
-    """The name of a temporary file in the folder of `target` that holds what `write` writes, safe on disk."""
+def _written_beside(target: Path, data: bytes, like: Path) -> str:
+    """The name of a temporary file in the folder of `target` that holds `data`, safe on disk."""
     import tempfile
 
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", suffix=_TEMPORARY, dir=target.parent)
     with os.fdopen(handle, "wb") as file:
-        _or_remove(name, lambda: _fill(file, write, like, name))
+        _or_remove(name, lambda: _fill(file, data, like, name))
     return name
 
 
-def _fill(file: IO[bytes], write: Callable[[IO[bytes]], None], like: Path, name: str) -> None:
-    write(file)
+def _fill(file: IO[bytes], data: bytes, like: Path, name: str) -> None:
+    file.write(data)
     file.flush()
     os.fsync(file.fileno())
     _copy_ownership(like, name)
@@ -135,18 +134,7 @@ def _encoded(source: Source, text: str) -> bytes:
     return (BOM if source.bom else b"") + text.encode("utf-8")
 
 
-def _writer(source: Source, pieces: Iterable[str]) -> Callable[[IO[bytes]], None]:
-    def write(file: IO[bytes]) -> None:
-        file.write(BOM if source.bom else b"")
-        for piece in pieces:
-            file.write(piece.encode("utf-8"))
-
-    return write
-
-
 def _is_stale(target: Path, source: Source) -> bool:
-    if isinstance(source, StoredSource):
-        return signature_of(target.stat()) != source.signature
     return target.read_bytes() != _encoded(source, source.text)
 
 

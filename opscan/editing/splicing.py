@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from opscan.dataclass import dataclass
 from opscan.editing.meaning import Meaning, Unreadable, check_intended, read_meaning
 from opscan.model import Edit, KeyPath, Source
-from opscan.reading.stored import StoredSource
+from opscan.reading.json_stream import BrokenError, NotAListError, elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +18,6 @@ class Refusal:
 
     edit: Edit
     reason: str
-
-
-class EditsInOrder(ABC, Iterable[Edit]):
-    """Edits of a large file that come in the order of the elements they are in, so that not all are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +31,7 @@ class Edited:
     @property
     def text(self) -> str:
         """All of the new text."""
-        return "".join(self.pieces())
-
-    def pieces(self) -> Iterator[str]:
-        """The new text from start to end, as it comes: a large file is not held in memory."""
-        return splice_pieces(self.source.pieces(), self.applied)
-
-    def content(self) -> Iterator[str] | Callable[[IO[bytes]], None]:
-        """What `write_atomically` writes: the pieces, or what copies a large file with the edits in it."""
-        from opscan.editing.large_files import Splices
-
-        return self.applied.write_into if isinstance(self.applied, Splices) else self.pieces()
+        return splice(self.source.text, self.applied)
 
 
 def apply_edits(source: Source, edits: Iterable[Edit]) -> Edited:
@@ -56,11 +40,9 @@ def apply_edits(source: Source, edits: Iterable[Edit]) -> Edited:
     Each edit's offsets are those of `source.text`. The new text is read again, and only the values that the edits name
     may differ; an edit for which that does not hold is refused.
     """
-    if isinstance(source, StoredSource):
-        from opscan.editing.large_files import apply_by_element
-
-        return apply_by_element(source, edits if isinstance(edits, EditsInOrder) else sorted(edits, key=_element_of))
     edits = list(edits)
+    if edits and all(edit.within is not None for edit in edits):
+        return _apply_by_element(source, edits)
     fitting, refused = _without_overlaps(source.text, edits)
     if not fitting:
         return Edited(source, (), tuple(refused))
@@ -75,31 +57,38 @@ def apply_edits(source: Source, edits: Iterable[Edit]) -> Edited:
     return Edited(source, applied, (*refused, *settling.refused))
 
 
-def _element_of(edit: Edit) -> tuple[int, int]:
-    return edit.within or (0, 0)
+def _apply_by_element(source: Source, edits: Sequence[Edit]) -> Edited:
+    """As `apply_edits`, in a JSON list whose elements the edits are within: each element is verified by itself.
+
+    A list means what its elements mean, one by one; a text that is no list as a whole is left as it is.
+    """
+    try:
+        bounds = {(start, end) for _, start, end, _ in elements(source.text)}
+    except (BrokenError, NotAListError) as error:
+        return Edited(source, (), tuple(Refusal(edit, f"the file cannot be read: {error}") for edit in edits))
+    applied: list[Edit] = []
+    refused: list[Refusal] = []
+    for within, group in groupby(sorted(edits, key=lambda edit: edit.within or (0, 0)), key=lambda edit: edit.within):
+        own = list(group)
+        if within not in bounds or within is None:
+            refused += [Refusal(edit, "the edit lies outside of its element") for edit in own]
+            continue
+        start, end = within
+        moved = [Edit(e.start - start, e.end - start, e.text, e.where[1:], e.value) for e in own]
+        original = dict(zip(map(id, moved), own, strict=True))
+        edited = apply_edits(Source(source.path, source.text[start:end]), moved)
+        applied += [original[id(edit)] for edit in edited.applied]
+        refused += [Refusal(original[id(one.edit)], one.reason) for one in edited.refused]
+    return Edited(source, tuple(applied), tuple(refused))
 
 
 def splice(text: str, edits: Sequence[Edit]) -> str:
     """The text with all edits in it; they must not overlap."""
-    return "".join(splice_pieces((text,), edits))
-
-
-def splice_pieces(pieces: Iterable[str], edits: Sequence[Edit]) -> Iterator[str]:
-    """As `splice`, for a text that comes in pieces."""
-    pending = deque(sorted(edits, key=lambda edit: (edit.start, edit.end)))
-    base, kept = 0, 0
-    for piece in pieces:
-        end = base + len(piece)
-        while pending and pending[0].start < end:
-            edit = pending.popleft()
-            yield piece[max(kept - base, 0) : edit.start - base]
-            yield edit.text
-            kept = edit.end
-        if kept < end:
-            yield piece[max(kept - base, 0) :]
-        base = end
-    for edit in pending:
-        yield edit.text
+    parts, kept = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += [text[kept : edit.start], edit.text]
+        kept = edit.end
+    return "".join([*parts, text[kept:]])
 
 
 class _Settling:

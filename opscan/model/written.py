@@ -5,7 +5,7 @@ Offsets count code points of the decoded text (BOM stripped); lines and columns 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,6 @@ class Source:
     path: Path
     text: str
     bom: bool = False
-
-    def pieces(self) -> Iterator[str]:
-        """The text from start to end in pieces: one, for it is held in memory; a large file is read anew."""
-        yield self.text
 
 
 @dataclass(frozen=True, slots=True)

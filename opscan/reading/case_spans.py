@@ -9,10 +9,9 @@ from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.model import CaseFile, Span
-from opscan.reading.json_stream import BrokenError, NotAListError, stream_elements
+from opscan.reading.json_stream import BrokenError, NotAListError, elements
 from opscan.reading.json_text import last_member
-from opscan.reading.passages import Passage
-from opscan.reading.positions import Lines
+from opscan.reading.positions import Lines, Walk
 
 _DECODER = json.JSONDecoder()
 _KEYS = {key: re.compile(rf'"{key}"[ \t\r\n]*:[ \t\r\n]*') for key in ("standard", "acc")}
@@ -35,14 +34,13 @@ def locate(case_file: CaseFile, indices: Collection[int]) -> Mapping[int, CaseSp
 
 def located(case_file: CaseFile, indices: Collection[int]) -> Iterator[tuple[int, CaseSpans]]:
     """As `locate`, one by one in the order of the file, so that not all their texts are held at once."""
-    starts = case_file.starts or _starts(case_file)
-    passage = Passage(case_file.source)
+    whole = case_file.source.text
+    starts, walk = case_file.starts or _starts(whole), Walk(whole)
     for index in sorted(set(indices)):
-        if not 0 <= index < len(starts):
-            continue
-        line, column = passage.go(starts[index])
-        text = passage.take(starts[index + 1] if index + 1 < len(starts) else None, _DECODER)
-        yield index, _case_spans(text, starts[index], line, column)
+        if 0 <= index < len(starts):
+            start = starts[index]
+            _, end = _DECODER.raw_decode(whole, start)
+            yield index, _case_spans(whole[start:end], start, *walk.place(start))
 
 
 def lines_within(place: CaseSpans) -> Callable[[int, int], Span]:
@@ -53,16 +51,16 @@ def lines_within(place: CaseSpans) -> Callable[[int, int], Span]:
 def values_of(case_file: CaseFile) -> Iterator[tuple[int, Any]]:
     """The cases as they are written, one by one, with their positions; up to the first that is not whole."""
     try:
-        for index, (value, _, _) in enumerate(stream_elements(case_file.source.pieces())):
+        for index, (value, *_) in enumerate(elements(case_file.source.text)):
             yield index, value
     except (BrokenError, NotAListError):
         return
 
 
-def _starts(case_file: CaseFile) -> list[int]:
+def _starts(text: str) -> list[int]:
     found = []
     try:
-        for _, start, _ in stream_elements(case_file.source.pieces()):
+        for _, start, *_ in elements(text):
             found.append(start)
     except (BrokenError, NotAListError):
         pass

@@ -1,4 +1,4 @@
-"""Generated case files: JSON lists of concrete cases, read one by one so that a file of any size can be.
+"""Generated case files: JSON lists of concrete cases, read one by one: a hundred thousand of them take little room.
 
 Platforms add keys of their own, so unknown keys mean nothing here. A value of the wrong type makes the case unusable:
 it is left out with a fault, since a case without its shapes would look like one that needs no standard.
@@ -16,9 +16,9 @@ from opscan.reading.case_checks import Slip, slips
 from opscan.reading.case_spans import CaseSpans, lines_within, located
 from opscan.reading.case_table import CaseCollector, CaseTable
 from opscan.reading.case_values import UnusableError, read_case
-from opscan.reading.json_stream import BrokenError, NotAListError, stream_elements
+from opscan.reading.json_stream import BrokenError, NotAListError, elements
 from opscan.reading.json_text import duplicate_keys
-from opscan.reading.passages import span_in
+from opscan.reading.positions import span_at
 
 _LOOKS_LIKE_CASES = re.compile(r"\s*\[\s*\{")
 _CASE_KEYS = re.compile(r"[\"'](?:inputs|standard)[\"']")
@@ -26,19 +26,16 @@ _NEAR_START = 4096
 
 
 def read_cases(source: Source) -> CaseFile | Fault | None:
-    """The cases of a JSON text; None where it is something else, a fault where it is broken before the first case.
-
-    Raises UnicodeDecodeError where a file that is read in pieces is not UTF-8.
-    """
+    """The cases of a JSON text; None where it is something else, a fault where it is broken before the first case."""
     reading = _Reading()
     broken = None
     try:
-        for value, start, doubled in stream_elements(source.pieces()):
+        for value, start, _, doubled in elements(source.text):
             reading.add(value, start, doubled)
     except NotAListError:
         return None
     except BrokenError as error:
-        if not looks_like_cases(_beginning(source)):
+        if not looks_like_cases(source.text):
             return None
         broken = _syntax_fault(source, error)
     if not reading.has_cases:
@@ -151,15 +148,6 @@ def _fault_of(slip: Slip, place: CaseSpans) -> Fault:
     return Fault(slip.rule, slip.message, span, severity=slip.severity)
 
 
-def _beginning(source: Source) -> str:
-    text = ""
-    for piece in source.pieces():
-        text += piece
-        if len(text) >= _NEAR_START:
-            break
-    return text
-
-
 def _is_case(entry: Any) -> bool:
     return (
         isinstance(entry, dict)
@@ -170,11 +158,11 @@ def _is_case(entry: Any) -> bool:
 
 def looks_like_cases(text: str) -> bool:
     """Whether a text that is no JSON was meant as a case file."""
-    return _LOOKS_LIKE_CASES.match(text) is not None and _CASE_KEYS.search(text[:_NEAR_START]) is not None
+    return _LOOKS_LIKE_CASES.match(text[:_NEAR_START]) is not None and _CASE_KEYS.search(text[:_NEAR_START]) is not None
 
 
 def _syntax_fault(source: Source, error: BrokenError) -> Fault:
-    span = span_in(source, error.offset)
+    span = span_at(source.text, error.offset)
     if not error.syntax:
         return Fault("json-syntax", f"not readable: {error.reason}", span)
     # the decoder's own words end where its position would follow

@@ -8,7 +8,6 @@ from pathlib import Path
 from opscan.model import CaseFile, Fault, NodeFile, Plugin, RunScript, Source, Spec, Unread
 from opscan.reading.positions import span_at
 from opscan.reading.specs import is_design, read_spec
-from opscan.reading.stored import LARGE, stored_source
 from opscan.reading.texts import LARGEST_TEXT, decode, decode_python, load_bytes
 from opscan.reading.values import read_tree
 
@@ -33,8 +32,6 @@ def read_file(path: Path, shown: str | None = None) -> ReadFile:
     """
     label = shown if shown is not None else str(path)
     suffix = path.suffix.lower()
-    if suffix == ".json" and (large := _read_large_json(path)) is not None:
-        return large
     data = load_bytes(path, label)
     if isinstance(data, Fault):
         return _unread(path, meant_kind(path), data)
@@ -83,16 +80,6 @@ def _read_yaml(source: Source) -> ReadFile:
 
 def _is_meant(text: str) -> bool:
     return _DESIGN_KEY.search(text) is not None or _NODES_KEY.search(text) is not None
-
-
-def _read_large_json(path: Path) -> ReadFile | None:
-    """A JSON file that is read in pieces; None for a small one, and where the whole must tell what is wrong."""
-    try:
-        if not path.is_file() or path.stat().st_size < LARGE:
-            return None
-        return _read_cases(stored_source(path))
-    except (OSError, ValueError):
-        return None
 
 
 def _read_json(source: Source) -> ReadFile:

@@ -1,17 +1,14 @@
-"""The elements of a long JSON list, from text that comes in pieces: nothing behind the element at hand is kept."""
+"""The elements of a JSON list one by one, so that those before a broken place are still read."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _DECODER = json.JSONDecoder()  # without hooks, so that it stays in C
-_SETTLED = 64
-"""Code points. An error so far before the end of the text at hand stays one whatever follows."""
 
 
 class NotAListError(ValueError):
@@ -29,98 +26,50 @@ class BrokenError(ValueError):
         self.syntax = syntax
 
 
-def stream_elements(pieces: Iterable[str]) -> Iterator[tuple[Any, int, bool]]:
-    """The elements of the list as (value, start in the whole text, whether a key stands twice in an object).
+def elements(text: str) -> Iterator[tuple[Any, int, int, bool]]:
+    """The elements of the list as (value, start, end, whether a key stands twice in an object).
 
     Raises BrokenError at the first place that no JSON has, after the elements before it; NotAListError at once.
     """
-    window = _Window(pieces)
-    at = window.skip(0)
-    if window.character(at) != "[":
+    at = _skip(text, 0)
+    if text[at : at + 1] != "[":
         raise NotAListError
-    at = window.skip(at + 1)
-    if window.character(at) == "]":
-        yield from window.finish(at + 1)
-        return
-    while True:
-        value, at, end = window.decode(at)
-        text = window.text
+    at = _skip(text, at + 1)
+    more = text[at : at + 1] != "]"
+    while more:
+        value, end = _decode(text, at)
         colons = text.count(":", at, end)
-        yield value, window.base + at, colons != _near_keys(value) and colons != _keys(value) and _doubled(text, at)
-        comma = _COMMA.match(text, end)
-        if comma is not None and comma.end() < len(text):
-            at = comma.end()
-            continue
-        at = window.skip(end)
-        character = window.character(at)
-        if character == "]":
-            yield from window.finish(at + 1)
-            return
-        if character != ",":
-            raise window.broken("Expecting ',' delimiter", at)
-        at = window.skip(at + 1)
-
-
-class _Window:
-    """The part of the text at hand; `base` is the offset of its first code point."""
-
-    __slots__ = ("_pieces", "base", "exhausted", "text")
-
-    def __init__(self, pieces: Iterable[str]) -> None:
-        self.text = ""
-        self.base = 0
-        self.exhausted = False
-        self._pieces = iter(pieces)
-
-    def extend(self, at: int, count: int = 1) -> bool:
-        """Forget what is before `at`, where the text then starts, and take in more pieces, if there are any."""
-        more = [piece for _ in range(count) if (piece := next(self._pieces, None)) is not None]
-        self.exhausted = not more
+        yield value, at, end, colons != _near_keys(value) and colons != _keys(value) and _doubled(text, at)
+        at = _skip(text, end)
+        more = text[at : at + 1] != "]"
         if more:
-            self.base += at
-            self.text = "".join((self.text[at:], *more)) if at < len(self.text) or len(more) > 1 else more[0]
-        return bool(more)
+            if text[at : at + 1] != ",":
+                raise _broken("Expecting ',' delimiter", text, at)
+            at = _skip(text, at + 1)
+    behind = _skip(text, at + 1)
+    if behind < len(text):
+        raise _broken("Extra data", text, behind)
 
-    def skip(self, at: int) -> int:
-        """The next place without a blank; the end of the text where there is none."""
-        while True:
-            end = _BLANKS.match(self.text, at).end()  # type: ignore[union-attr]  # it matches no blanks too
-            if end < len(self.text) or not self.extend(end):
-                return end
-            at = 0
 
-    def character(self, at: int) -> str:
-        return self.text[at : at + 1]
+def _skip(text: str, at: int) -> int:
+    """The next place without a blank; the end of the text where there is none."""
+    return _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches no blanks too
 
-    def decode(self, at: int) -> tuple[Any, int, int]:
-        """The value at `at`, and where it starts and ends in the text that is then at hand."""
-        count = 1
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self.text, at)
-            except json.JSONDecodeError as error:
-                settled = error.pos < len(self.text) - _SETTLED and not error.msg.startswith("Unterminated string")
-                if settled or not self.extend(at, count):
-                    raise self.broken(error.msg, error.pos) from None
-            except RecursionError:
-                raise BrokenError("nested too deeply", self.base + at, syntax=False) from None
-            except ValueError:
-                raise BrokenError("a number has too many digits", self.base + at, syntax=False) from None
-            else:
-                if end < len(self.text) or self.text[end - 1] in '}]"' or not self.extend(at, count):
-                    return value, at, end
-            at, count = 0, count * 2
 
-    def broken(self, reason: str, at: int) -> BrokenError:
-        cut = at >= len(self.text.rstrip()) or reason.startswith("Unterminated string")
-        return BrokenError(reason, self.base + at, cut=cut)
+def _decode(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise _broken(error.msg, text, error.pos) from None
+    except RecursionError:
+        raise BrokenError("nested too deeply", at, syntax=False) from None
+    except ValueError:
+        raise BrokenError("a number has too many digits", at, syntax=False) from None
 
-    def finish(self, at: int) -> Iterator[tuple[Any, int, bool]]:
-        """Nothing but blanks may follow."""
-        at = self.skip(at)
-        if at < len(self.text):
-            raise self.broken("Extra data", at)
-        yield from ()
+
+def _broken(reason: str, text: str, at: int) -> BrokenError:
+    cut = not text[at:].strip() or reason.startswith("Unterminated string")
+    return BrokenError(reason, at, cut=cut)
 
 
 def _near_keys(value: Any) -> int:

@@ -38,3 +38,23 @@ def span_at(text: str, start: int, end: int | None = None) -> Span:
     """The span of `text[start:end]`, by default of the one code point at `start` (none at the end of the text)."""
     stop = min(start + 1, len(text)) if end is None else end
     return Lines(text).span(min(start, len(text)), max(stop, min(start, len(text))))
+
+
+class Walk:
+    """Lines and columns of offsets that are asked for in rising order: no list of all the lines of a long text."""
+
+    __slots__ = ("_at", "_line", "_start", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at, self._line, self._start = 0, 1, 0
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of the code point at `offset`: not before the last one asked for, nor inside of a CRLF."""
+        text, begin = self._text, self._at
+        feeds, returns = text.count("\n", begin, offset), text.count("\r", begin, offset)
+        if feeds or returns:
+            self._line += feeds + returns - (text.count("\r\n", begin, offset) if returns else 0)
+            self._start = max(text.rfind("\n", begin, offset), text.rfind("\r", begin, offset)) + 1
+        self._at = offset
+        return self._line, offset - self._start + 1

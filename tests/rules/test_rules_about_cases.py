@@ -13,7 +13,6 @@ from opscan.audit import Audited, audit_paths
 from opscan.config import Settings
 from opscan.fixing import plan_fixes
 from opscan.judging import folders
-from opscan.reading.stored import LARGE
 
 RULE = """\
 severity: warning
@@ -54,9 +53,7 @@ def audit(folder: Path, cases: list[dict[str, Any]], rule: str = RULE) -> Audite
     return audit_paths([path], Settings(rules=(house,), select=("HOUSE",)))
 
 
-@pytest.mark.parametrize("large", [LARGE, 64], ids=["held", "in pieces"])
-def test_it_hits_and_mends_the_place_in_each_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
-    monkeypatch.setattr("opscan.reading.files.LARGE", large)
+def test_it_hits_and_mends_the_place_in_each_case(tmp_path: Path) -> None:
     audited = audit(tmp_path, [case(0, "fp32"), case(1, "fp64"), case(2, "fp16"), case(3, "fp64")])
     (found,) = audited.audit.findings
     assert (found.rule, found.count, found.fix, len(found.places)) == ("HOUSE001", 2, "safe", 2)
@@ -65,8 +62,7 @@ def test_it_hits_and_mends_the_place_in_each_case(tmp_path: Path, monkeypatch: p
     for span in found.places:
         assert lines[span.line - 1][span.column - 1 : span.end_column - 1] == '"fp64"'
     (change,) = plan_fixes(audited, unsafe=False).changes
-    assert (change.edited is not None) is (large == 64)
-    assert json.loads(change.edited.text if change.edited is not None else change.text) == [
+    assert json.loads(change.text) == [
         case(0, "fp32"), case(1, "fp32"), case(2, "fp16"), case(3, "fp32")
     ]  # fmt: skip
 
