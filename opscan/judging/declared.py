@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opscan.judging.regex import Pattern, PatternError, compile_pattern
+from opscan.judging.patterns import Pattern, PatternError, compile_pattern
 from opscan.judging.standards_file import Document, Place, named
 from opscan.model import KeyPath
 
@@ -215,8 +215,7 @@ def _read_pattern(document: Document, where: Place, wanted: Any) -> Pattern:
     try:
         return compile_pattern(text)
     except PatternError as problem:
-        near = f" (at character {problem.position + 1} of {text!r})"
-        raise document.error(where, f"{named(where)}: {problem}{near}") from None
+        raise document.error(where, f"{named(where)}: {text!r} is no pattern: {problem}") from None
 
 
 def _equals(wanted: Any) -> Callable[[Any], bool]:
@@ -233,7 +232,7 @@ def _any_of(tests: tuple[Callable[[Any], bool], ...]) -> Callable[[Any], bool]:
 
 
 def _matches(pattern: Pattern, wanted: bool) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and pattern.search(value) is wanted
+    return lambda value: isinstance(value, str) and (pattern.search(value) is not None) is wanted
 
 
 def _above(bound: float) -> Callable[[Any], bool]:
