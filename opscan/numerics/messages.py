@@ -18,6 +18,7 @@ NEEDS_TORCH = "tracing needs PyTorch"
 """How the reason begins where nothing can be traced at all."""
 _LENGTH_BYTES = 4
 _LONGEST = 1 << 28
+SEAL_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,13 @@ def write_frame(stream: IO[bytes], payload: bytes) -> None:
     """Write one frame and flush it. Raises OSError where nobody reads."""
     stream.write(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
     stream.flush()
+
+
+def seal(key: bytes, number: int, payload: bytes) -> bytes:
+    """What shows that the `number`-th message of a process comes from whoever holds the key."""
+    from hashlib import blake2b
+
+    return blake2b(payload, key=key, digest_size=SEAL_BYTES, salt=number.to_bytes(16, "big")).digest()
 
 
 def read_frame(stream: IO[bytes], longest: int = _LONGEST) -> bytes:

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import secrets
 import signal
 import site
 import subprocess
@@ -16,6 +17,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hmac import compare_digest
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -23,7 +26,7 @@ from typing import IO, Any
 
 import opscan
 from opscan.data import data_path
-from opscan.numerics.messages import read_frame, write_frame
+from opscan.numerics.messages import SEAL_BYTES, read_frame, seal, write_frame
 from opscan.running.messages import ANSWER_BYTES, PRINTED_MEBIBYTES, Job, Trouble
 
 STARTING_S = 60.0
@@ -76,10 +79,12 @@ def _run(job: Job, base: str) -> Ended:
         env=_environment(work),
         start_new_session=True,  # a group of its own to kill, and none that Ctrl-C reaches
     )
-    conversation = _Conversation(process)
+    key = secrets.token_bytes(32)
+    conversation = _Conversation(process, key)
     try:
         with suppress(BrokenPipeError):
             assert process.stdin is not None
+            write_frame(process.stdin, key)
             write_frame(process.stdin, pickle.dumps(job))
         ended = conversation.listen(job)
     finally:
@@ -91,7 +96,8 @@ def _run(job: Job, base: str) -> Ended:
 class _Conversation:
     """Threads read the two outputs, so that waiting has a limit and a full pipe blocks nothing."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], key: bytes) -> None:
+        self._key = key
         self.begun = False
         self.lines: tuple[str, ...] = ()
         self.late = False
@@ -138,8 +144,11 @@ class _Conversation:
 
     def _read_answers(self, stream: IO[bytes]) -> None:
         with suppress(OSError, EOFError, ValueError, RecursionError), stream:
-            while True:
-                self._events.put(json.loads(read_frame(stream, ANSWER_BYTES)))
+            for number in count():
+                sealed = read_frame(stream, ANSWER_BYTES)
+                payload = sealed[SEAL_BYTES:]
+                genuine = compare_digest(sealed[:SEAL_BYTES], seal(self._key, number, payload))
+                self._events.put(json.loads(payload) if genuine else ["forged"])
         self._events.put(None)
 
     def _read_prints(self, stream: IO[bytes], process: subprocess.Popen[bytes]) -> None:

@@ -13,10 +13,11 @@ import pickle
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from opscan.numerics.messages import read_frame, write_frame
+from opscan.numerics.messages import read_frame, seal, write_frame
 from opscan.running.isolation import Isolated, Watch, isolate
 from opscan.running.messages import Generation, Job, Tracing
 
@@ -24,7 +25,7 @@ STANDIN = str(Path(__file__).parent / "standin")
 
 
 def main() -> NoReturn:
-    answers = os.fdopen(os.dup(1), "wb")
+    put = _Sealed(os.fdopen(os.dup(1), "wb"), read_frame(sys.stdin.buffer)).put
     job: Job = pickle.loads(read_frame(sys.stdin.buffer))
     _own_streams()
     report = open(os.path.join(os.path.dirname(job.work), "report"), "wb")  # noqa: SIM115  # open to the end
@@ -33,21 +34,21 @@ def main() -> NoReturn:
         run = _task_of(job)
         isolated = _shut_in(job)
     except (ImportError, OSError) as problem:
-        _put(answers, "broken", str(getattr(problem, "strerror", None) or problem))
+        put("broken", str(getattr(problem, "strerror", None) or problem))
         os._exit(1)
-    _put(answers, "ready", list(isolated.lines))
+    put("ready", list(isolated.lines))
     _watch_ends(report)
     watch_time = partial(faulthandler.dump_traceback_later, job.bounds.seconds, exit=True, file=report)
     watch_time()
     sys.path.insert(0, STANDIN)
 
     def part(*words: Any) -> None:
-        _put(answers, "part", list(words))
+        put("part", list(words))
         watch_time()
 
     answer = run(isolated.watch, part)
     faulthandler.cancel_dump_traceback_later()
-    _put(answers, "answer", answer)
+    put("answer", answer)
     _LEAVE(0)
 
 
@@ -97,5 +98,14 @@ def _watch_ends(report: BinaryIO) -> None:
     sys.modules[os.name]._exit = leave  # type: ignore[attr-defined]
 
 
-def _put(answers: BinaryIO, *words: Any) -> None:
-    write_frame(answers, json.dumps(words, separators=(",", ":")).encode())
+class _Sealed:
+    """Sends messages, each sealed with a key, so that what a plugin writes on the same stream is not taken for one."""
+
+    def __init__(self, stream: BinaryIO, key: bytes) -> None:
+        number = count()
+
+        def put(*words: Any) -> None:
+            payload = json.dumps(words, separators=(",", ":")).encode()
+            write_frame(stream, seal(key, next(number), payload) + payload)
+
+        self.put = put
