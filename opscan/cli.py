@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from opscan import __version__
+from opscan.interface import ANSWER_FORMATS, CLEAN, FAIL_ON, FORMATS, UNUSABLE
 
-FORMATS = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -30,21 +30,21 @@ def main() -> None:
         code = cli.main(standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
-        code = 2
+        code = UNUSABLE
     except click.exceptions.Abort:
         click.echo("interrupted; every file is as it was or as it should be", err=True)
-        code = 2
+        code = UNUSABLE
     except BrokenPipeError:
         sys.stderr.close()
-        code = 0
+        code = CLEAN
     except Exception as problem:
         if os.environ.get("OPSCAN_TRACEBACK"):
             raise
         name = type(problem).__name__
         click.echo(f"internal error: {name}: {problem} (OPSCAN_TRACEBACK=1 shows where; please report it)", err=True)
-        code = 2
+        code = UNUSABLE
     gc.freeze()  # all goes with the process: no last search for cycles
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code if isinstance(code, int) else CLEAN)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -57,7 +57,7 @@ def _common(command: _Command) -> _Command:
     """The options that every auditing command has."""
     options = [
         click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path)),
-        click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Lowest severity that fails."),
+        click.option("--fail-on", type=click.Choice(FAIL_ON), help="Lowest severity that fails."),
         click.option("--atk-version", metavar="X.Y.Z", help="ATK version whose rules are in effect."),
         click.option("--select", multiple=True, metavar="RULE", help="Only these rules (OPS101, OPS1, or a name)."),
         click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
@@ -184,7 +184,7 @@ def fix(
 @click.option("--values", multiple=True, metavar="NAME=unique|duplicate", help="What is known of index values.")
 @click.option("--forward-only", is_flag=True, help="Leave the gradients out.")
 @click.option("--broadcast", is_flag=True, help="Show how the classes change over broadcast patterns.")
-@_output("concise", "full", "json")
+@_output(*ANSWER_FORMATS)
 def explain(
     operator: str,
     inputs: tuple[str, ...],
@@ -208,7 +208,7 @@ def explain(
 
 @cli.command()
 @_common
-@_output("concise", "full", "json")
+@_output(*ANSWER_FORMATS)
 @click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated")
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Seeds per case.")
 @click.option("--max-cases", default=8, show_default=True, type=click.IntRange(min=1), help="Cases per spec.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscan.config import FolderSettings, Settings
+from opscan.interface import CLEAN, FOUND, UNUSABLE, reaches
 from opscan.model import Case, Classification, Finding
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 class Failure(click.ClickException):
     """What keeps a command from doing anything; one line, exit code 2."""
 
-    exit_code = 2
-
-
-_RANK = {"info": 0, "warning": 1, "error": 2, "never": 3}
+    exit_code = UNUSABLE
 
 
 def run_audit(
@@ -133,16 +131,13 @@ def _require_rules(patterns: Sequence[str]) -> None:
 def _exit_code(audits: Sequence[Audited]) -> int:
     """2 where a path does not exist, for that is a usage error; else 1 if a finding is at or above its `fail_on`."""
     if _has_missing(audits):
-        return 2
-    return int(any(_fails(one.audit.findings, one.settings) for one in audits))
+        return UNUSABLE
+    failing = any(reaches(f.severity, one.settings.fail_on) for one in audits for f in one.audit.findings)
+    return FOUND if failing else CLEAN
 
 
 def _has_missing(audits: Sequence[Audited]) -> bool:
     return any(finding.name == "missing-path" for one in audits for finding in one.audit.findings)
-
-
-def _fails(findings: Sequence[Finding], settings: Settings) -> bool:
-    return any(_RANK[finding.severity] >= _RANK[settings.fail_on] for finding in findings)
 
 
 def _emit(audits: Sequence[Audited], form: str | None, output: Path | None, *, per_case: bool) -> None:
@@ -206,7 +201,7 @@ def run_fix(
         for note in plan.notes:
             click.echo(note, err=True)
         click.echo(plan.summary(), err=True)
-        return max(int(bool(plan.changes)), 2 * _has_missing(audits))
+        return UNUSABLE if _has_missing(audits) else FOUND if plan.changes else CLEAN
     written = write_fixes(plan)
     for problem in written.problems:
         click.echo(f"not written: {problem}", err=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
+from opscan.interface import FAIL_ON
 from opscan.reading.texts import text_of
 
 ATK_VERSION = "26.8.8"
@@ -231,7 +232,7 @@ _BETWEEN: dict[str, tuple[float, float]] = {
     "run_mebibytes": (64, 1 << 20),
 }
 _CHOICES = {
-    "fail_on": ("error", "warning", "never"),
+    "fail_on": FAIL_ON,
     "standard": ("auto", "named", "derived"),
     "golden": ("framework", "exact"),
     "hf32": ("matmul", "convolution"),

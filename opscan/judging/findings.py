@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from opscan.interface import SEVERITIES
 from opscan.judging.rules import load_rule
 from opscan.model import Edit, Fault, Finding, Span
 
@@ -54,7 +55,6 @@ def from_faults(path: str, faults: Sequence[Fault]) -> list[Finding]:
 
 def at_most(finding: Finding, severity: str) -> Finding:
     """The finding, not more severe than `severity`."""
-    order = ("info", "warning", "error")
-    if order.index(finding.severity) <= order.index(severity):
+    if SEVERITIES.index(finding.severity) >= SEVERITIES.index(severity):
         return finding
     return replace(finding, severity=severity)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
+from opscan.interface import SEVERITIES
 from opscan.judging import folders
 from opscan.judging.findings import at_most
-from opscan.judging.rules import SEVERITIES, load_rule, rule_id, rule_named, rule_names
+from opscan.judging.rules import load_rule, rule_id, rule_named, rule_names
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 from opscan.model import Finding
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.data import data_path
 from opscan.dataclass import dataclass
+from opscan.interface import SEVERITIES
 from opscan.judging import folders
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 
 if TYPE_CHECKING:
     from opscan.judging.declared import Match
 
-SEVERITIES = ("error", "warning", "info")
 DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
 _FILE_NAME = r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml"
 _RESERVED = "OPS"

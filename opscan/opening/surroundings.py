@@ -111,7 +111,9 @@ class _Surroundings:
         found = [p for p in places if mentions(text_of(p), names)]
         missing = names - set().union(*[_registered(self._add(p)) for p in found])
         if missing:
-            around = (folder for home in _homes(path) for folder in self._places(home))
+            # a plugin of another project may have the same name
+            rooted = [home for home in _homes(path) if self._is_root(self._above(home)[-1])]
+            around = (folder for home in rooted for folder in self._places(home))
             for p in (p for folder in around for p in self._python(folder)):
                 if p not in places and any(name in text_of(p) for name in missing):
                     self._add(p)
@@ -136,8 +138,7 @@ class _Surroundings:
         """
         if folder not in self._found:
             above = self._above(folder)
-            rooted = bool(_ROOT_MARKS & self._all_names(above[-1]))
-            opened = above if rooted else above[:2]
+            opened = above if self._is_root(above[-1]) else above[:2]
             inside = [base / name for base in opened for name in self._entries(base)[1]]
             self._found[folder] = list(dict.fromkeys((*above, *inside)))
         return self._found[folder]
@@ -145,10 +146,14 @@ class _Surroundings:
     def _above(self, folder: Path) -> list[Path]:
         bases, home = [folder], Path(os.path.expanduser("~"))
         for above in folder.parents[:_LEVELS]:
-            if _ROOT_MARKS & self._all_names(bases[-1]) or above in (above.parent, home):
+            if self._is_root(bases[-1]) or above in (above.parent, home):
                 break
             bases.append(above)
         return bases
+
+    def _is_root(self, folder: Path) -> bool:
+        """Whether a project begins here: by what lies in the folder, or because the command was started in it."""
+        return folder == Path.cwd() or bool(_ROOT_MARKS & self._all_names(folder))
 
     def _all_names(self, folder: Path) -> set[str]:
         names, folders = self._entries(folder)

@@ -12,16 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from opscan.dataclass import dataclass
+from opscan.interface import ANSWER_FORMATS, FORMATS
 from opscan.model import Audit, Case, Classification, Confirmation
 
 if TYPE_CHECKING:
     from opscan.numerics.names import Origin
-
-FORMATS: tuple[str, ...] = ("concise", "full", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
-"""What `render` can write."""
-
-EXPLANATION_FORMATS: tuple[str, ...] = ("concise", "full", "json")
-"""What `render_explanation` and `render_confirmations` can write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +53,11 @@ def render_explanation(
     width: int = 100,
     origin: Origin | None = None,
 ) -> str:
-    """How the bits of every compared tensor of one case come about, in one of `EXPLANATION_FORMATS`.
+    """How the bits of every compared tensor of one case come about, in one of `ANSWER_FORMATS`.
 
     `origin`: the catalog's entry that the answer was taken from. Raises ValueError for an unknown format.
     """
-    _require(format, EXPLANATION_FORMATS)
+    _require(format, ANSWER_FORMATS)
     from opscan.reporting import explanation
 
     return explanation.write(classification, operator, format, Look(color, max(width, 40)), origin)
@@ -71,11 +66,11 @@ def render_explanation(
 def render_patterns(
     answers: Sequence[tuple[Case, Classification]], operator: str, format: str, *, color: bool = False, width: int = 100
 ) -> str:
-    """How the classes of one operator change over broadcast patterns, in one of `EXPLANATION_FORMATS`.
+    """How the classes of one operator change over broadcast patterns, in one of `ANSWER_FORMATS`.
 
     Raises ValueError for an unknown format.
     """
-    _require(format, EXPLANATION_FORMATS)
+    _require(format, ANSWER_FORMATS)
     from opscan.reporting import patterns
 
     return patterns.write(answers, operator, format, Look(color, max(width, 40)))
@@ -84,11 +79,11 @@ def render_patterns(
 def render_confirmations(
     confirmations: Sequence[Confirmation], format: str, device: str, *, color: bool = False, width: int = 100
 ) -> str:
-    """What two devices said of each class, in one of `EXPLANATION_FORMATS`. `device` names the second device.
+    """What two devices said of each class, in one of `ANSWER_FORMATS`. `device` names the second device.
 
     Raises ValueError for an unknown format.
     """
-    _require(format, EXPLANATION_FORMATS)
+    _require(format, ANSWER_FORMATS)
     from opscan.reporting import confirmations as module
 
     return module.write(tuple(confirmations), format, device, Look(color, max(width, 40)))

@@ -13,8 +13,7 @@ from opscan.config import Settings
 from opscan.judging.assignments import compares_values, judged_as, ladder_of, load_assignments
 from opscan.judging.standards import load_standards
 from opscan.judging.verdicts import need_of
-from opscan.model import NumericClass, TensorClass
-from opscan.shapes.scenario import ORDER
+from opscan.model import SCENARIOS, NumericClass, TensorClass
 
 ROWS = yaml.safe_load((Path(__file__).parent / "assigned.yaml").read_text(encoding="utf-8"))
 SPEC = """\
@@ -90,7 +89,7 @@ def test_the_ladders_of_small_values_loosen_step_by_step() -> None:
 
 
 def test_every_scenario_says_what_it_compares() -> None:
-    assert tuple(load_assignments().scenarios) == ORDER
+    assert tuple(load_assignments().scenarios) == SCENARIOS
     assert judged_as(("accuracy", "small-value", "memory")) == "small-value"
     assert judged_as(("accuracy", "memory")) == "accuracy"
     assert judged_as(("memory", "determinism")) == "memory"

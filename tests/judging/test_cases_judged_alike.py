@@ -16,12 +16,13 @@ from opscan.judging import Judge, specs
 from opscan.judging.casefiles import JudgedCases, judge_case_file
 from opscan.judging.likeness import EXACTLY, scale
 from opscan.judging.specs import judge_spec
-from opscan.model import Case, CaseFile, Classification, Evidence, Source, Spec
+from opscan.model import Case, CaseFile, Classification, Evidence, Scenarios, Source, Spec
 from opscan.numerics.declared.answering import declare, plan_of, shapes_of
 from opscan.reading import read_file
 from opscan.reading.case_table import CaseTable
 from opscan.reading.cases import read_cases
 
+ACCURACY = Scenarios(source="run.sh:1")
 JUDGE = Judge("26.8.8", (-5.0, 5.0), 0.01)
 STANDARDS = (
     "equal",
@@ -95,8 +96,8 @@ def described(judged: JudgedCases) -> tuple[Any, ...]:
 def test_a_case_file_is_judged_alike(judge: Judge, scenario: str, seed: int) -> None:
     read = drawn(400, seed)
     assert isinstance(read.cases, CaseTable)
-    one_by_one = judge_case_file(replace(read, cases=tuple(read.cases)), "x", (scenario,), told, judge)
-    by_plan = judge_case_file(read, "x", (scenario,), told, judge, plan_of)
+    one_by_one = judge_case_file(replace(read, cases=tuple(read.cases)), "x", Scenarios((scenario,), "r"), told, judge)
+    by_plan = judge_case_file(read, "x", Scenarios((scenario,), "r"), told, judge, plan_of)
     assert described(by_plan) == described(one_by_one)
     assert scenario == "determinism" or len(by_plan.problems) > 8
 
@@ -120,7 +121,7 @@ def test_few_are_judged_where_shapes_are_alike(monkeypatch: pytest.MonkeyPatch) 
 
     judge_one = casefiles.judge_one
     monkeypatch.setattr(casefiles, "judge_one", count)
-    result = judge_case_file(read, "x", ("accuracy",), told, JUDGE, plan_of)
+    result = judge_case_file(read, "x", ACCURACY, told, JUDGE, plan_of)
     assert result.report.verdicts == {"too-strict": 2000}
     assert result.report.tensors[2].extent == (1000, 2999)
     assert judged < 20
@@ -151,9 +152,9 @@ def test_a_spec_with_many_cases_is_judged_alike(monkeypatch: pytest.MonkeyPatch,
     def classify(case: Case) -> Classification:
         return told([case])[0]
 
-    one_by_one = judge_spec(spec, "x", evidence, ("accuracy",), classify, JUDGE)
+    one_by_one = judge_spec(spec, "x", evidence, ACCURACY, classify, JUDGE)
     monkeypatch.setattr(specs, "MANY_CASES", 10)
-    shared = judge_spec(spec, "x", evidence, ("accuracy",), classify, JUDGE, many=(told, plan_of))
+    shared = judge_spec(spec, "x", evidence, ACCURACY, classify, JUDGE, many=(told, plan_of))
     assert shared.report.tensors == one_by_one.report.tensors
     assert [finding.rule for finding in shared.findings] == [finding.rule for finding in one_by_one.findings]
     assert shared.report == one_by_one.report

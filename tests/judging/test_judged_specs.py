@@ -20,6 +20,7 @@ from opscan.model import (
     Classification,
     Evidence,
     NumericClass,
+    Scenarios,
     Source,
     Spec,
     SpecInput,
@@ -30,6 +31,7 @@ from opscan.model import (
 COPY, ROUND = NumericClass.SELECT_ONLY, NumericClass.ARITHMETIC
 BROADCAST, SUM = NumericClass.BROADCAST_REDUCED, NumericClass.ACCUMULATED
 RANDOM, UNKNOWN = NumericClass.RANDOM, NumericClass.UNKNOWN
+ACCURACY = Scenarios(source="run.sh:1")
 JUDGE = Judge("26.8.8", (-5.0, 5.0), 0.01)
 TIGHT = {"mixed_tolerance_bm": {"fp32_rtol": 1e-4, "fp32_atol": 1e-4, "fp32_required_matched_ratio": 0.9999}}
 
@@ -58,7 +60,8 @@ def judged(
     spec = Spec(source, "torch.x", (given,), acc, **(spec_fields or {}))
     case = Case(0, 0, "torch.x", (CaseInput("input", "tensor", "fp32", (8,), [-5, 5]),), acc)
     shapes = Evidence(evidence, (case,), certain, complete)
-    return judge_spec(spec, "spec.yaml", shapes, scenarios, lambda _: Classification(tuple(tensors), basis), JUDGE)
+    served = Scenarios(scenarios, "spec.yaml:1")
+    return judge_spec(spec, "spec.yaml", shapes, served, lambda _: Classification(tuple(tensors), basis), JUDGE)
 
 
 ONCE = {"correctly_rounded": True}
@@ -188,7 +191,7 @@ def test_cases_are_judged_one_by_one() -> None:
         asked.extend(case.index for case in cases)
         return [Classification((answers[case.inputs[0].shape or ()],), "golden") for case in cases]
 
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), classify, JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ACCURACY, classify, JUDGE)
     assert result.report.verdicts == {"too-strict": 4, "ok": 1}
     assert [list(problem.indices) for problem in result.problems] == [[0, 2, 3, 4]]
     assert result.problems[0].finding.count == 4
@@ -204,7 +207,7 @@ def test_a_case_with_small_values_gets_thresholds_of_its_own() -> None:
 
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case(0, 5.0), case(1, 1e-6)))
     known = Classification((tensor(SUM, extent=64),), "golden")
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ACCURACY, lambda cases: [known] * len(cases), JUDGE)
     assert result.report.verdicts == {"ok": 1, "too-loose": 1}
     assert [(p.finding.name, list(p.indices)) for p in result.problems] == [("standard-vacuous", [1])]
     assert result.report.recommended == {"fp32": "derived"}
@@ -216,7 +219,7 @@ def test_float32_that_atk_calls_hf32_gets_its_own_thresholds() -> None:
     case = Case(0, 0, "torch.x", (given,), "equal")
     known = Classification((tensor(SUM, extent=64),), "golden")
     case_file = CaseFile(Source(Path("all_x.json"), "[]"), (case,))
-    result = judge_case_file(case_file, "all_x.json", ("accuracy",), lambda cases: [known] * len(cases), JUDGE)
+    result = judge_case_file(case_file, "all_x.json", ACCURACY, lambda cases: [known] * len(cases), JUDGE)
     assert list(result.report.recommended or {}) == ["hf32"]
     assert all(key.startswith("hf32") for key in result.report.expression["mixed_tolerance_bm"])
 
@@ -256,7 +259,7 @@ def test_a_tensor_drawn_as_nan_keeps_equal_from_being_safe() -> None:
     spec = Spec(Source(Path("spec.yaml"), ""), "torch.tril", (given,), "single_bm")
     case = Case(0, 0, "torch.tril", (CaseInput("input", "tensor", "fp32", (8,), "nan"),), "single_bm")
     known = Classification((tensor(COPY),), "golden")
-    result = judge_spec(spec, "s", Evidence("cases", (case,), True, True), ("accuracy",), lambda _: known, JUDGE)
+    result = judge_spec(spec, "s", Evidence("cases", (case,), True, True), ACCURACY, lambda _: known, JUDGE)
     assert result.findings[0].fix == "unsafe"
     assert "partly-NaN" in result.findings[0].message
 

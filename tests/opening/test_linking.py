@@ -243,7 +243,10 @@ def test_a_folder_of_plugins_that_a_script_names(tmp_path: Path, command: str, f
     assert named == ({needed} if found else set())
 
 
-def test_of_several_plugins_elsewhere_none_is_taken_of_one_it_is(tmp_path: Path) -> None:
+def test_of_several_plugins_elsewhere_none_is_taken_of_one_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = "@GENERATOR_REGISTRY.register('g')\nclass G(CaseGenerator): pass\n"
     lay_out(tmp_path, {"1000/x.yaml": spec_text("g"), "plugins/a.py": text})
     for paths in ([tmp_path / "1000/x.yaml"], [tmp_path]):

@@ -17,7 +17,8 @@ from opscan.numerics.names import Origin
 from opscan.reporting import render, render_confirmations, render_explanation, sarif_format
 
 # The keys that the contract lists, written out again: this is what people script against.
-FILE_KEYS = ["path", "kind", "operator", "basis", "scenarios", "backward", "status", "reason", "standard", "tensors"]
+FILE_KEYS = ["path", "kind", "operator", "basis", "scenarios", "scenario_source", "backward", "status", "reason"]
+FILE_KEYS += ["standard", "tensors"]
 TENSOR_KEYS = [
     *("name", "role", "input", "dtypes", "class", "correctly_rounded", "cause", "depends_on", "extent", "stages"),
     *("cases", "present", "effective", "status", "path", "evidence", "traced"),
