@@ -84,3 +84,9 @@ def path_of(file: AnyFile) -> Path:
 def absolute(path: Path) -> Path:
     """The path by which files are compared: absolute and normal, symbolic links kept."""
     return Path(os.path.abspath(path))
+
+
+def apart(one: Path, other: Path) -> int:
+    """How many steps lead from one file to the other through the folders."""
+    shared = sum(1 for a, b in zip(one.parts, other.parts, strict=False) if a == b)
+    return len(one.parts) + len(other.parts) - 2 * shared

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from opscan.model import ANYTHING, Command, RunScript
-from opscan.opening.catalog import absolute
+from opscan.opening.catalog import absolute, apart
 
 Found = tuple[RunScript, Command]
 _LEVELS = 3
@@ -53,7 +53,7 @@ class Commands:
         `cases`: the name of the case file that is meant too, wherever it lies.
         """
         found = set(self._exact.get(path, ()))
-        found |= set(self._cases.get(cases, ())) if cases else set()
+        found |= self._nearest(self._cases.get(cases, ()), path)
         verbs = {self._commands[number][1].verb for number in found}
         texts = [path.as_posix()]
         if cases and cases != path.name:  # the cases of a spec, wherever they will be
@@ -63,6 +63,11 @@ class Commands:
             if self._commands[number][1].verb not in verbs and any(map(pattern.fullmatch, texts)):
                 found.add(number)
         return tuple(self._commands[number] for number in sorted(found))
+
+    def _nearest(self, numbers: Sequence[int], path: Path) -> set[int]:
+        """Of commands that mean cases by their name alone, those of the scripts that lie nearest."""
+        steps = {number: apart(absolute(self._commands[number][0].source.path), path) for number in numbers}
+        return {number for number in numbers if steps[number] == min(steps.values())}
 
 
 def paths_of(script: RunScript, command: Command, name: str) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from opscan.model import CaseFile, NodeFile, RunScript, Spec
-from opscan.opening.catalog import AnyFile, CaseLinks, Catalog, Links, absolute, path_of
+from opscan.opening.catalog import AnyFile, CaseLinks, Catalog, Links, absolute, apart, path_of
 from opscan.opening.commands import Commands, Found, paths_of
 from opscan.opening.plugins import choose, executors_named, programs_of
 from opscan.opening.scenarios import of_cases, of_spec
@@ -70,8 +70,8 @@ class _Linking:
         fitting = [spec for spec in self._specs.get(stem_of_cases(path), ()) if _is_of(file, spec)]
         if len(fitting) < 2:
             return fitting[0] if fitting else None
-        ranked = sorted(fitting, key=lambda spec: _apart(absolute(spec.source.path), path))
-        near, next_near = (_apart(absolute(spec.source.path), path) for spec in ranked[:2])
+        ranked = sorted(fitting, key=lambda spec: apart(absolute(spec.source.path), path))
+        near, next_near = (apart(absolute(spec.source.path), path) for spec in ranked[:2])
         return ranked[0] if near < next_near else None
 
     def of_spec(self, path: Path, spec: Spec) -> Links:
@@ -154,11 +154,5 @@ def _is_of(file: CaseFile, spec: Spec) -> bool:
     )
 
 
-def _apart(one: Path, other: Path) -> int:
-    """How many steps lead from one file to the other through the folders."""
-    shared = sum(1 for a, b in zip(one.parts, other.parts, strict=False) if a == b)
-    return len(one.parts) + len(other.parts) - 2 * shared
-
-
 def _order(cases: Path, spec: Path) -> tuple[bool, int]:
-    return not written_by_atk(cases), _apart(cases, spec)
+    return not written_by_atk(cases), apart(cases, spec)

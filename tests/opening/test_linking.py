@@ -282,3 +282,13 @@ def test_of_specs_with_one_name_the_nearest_owns_the_cases(tmp_path: Path) -> No
     assert owned is not None
     assert absolute(owned.source.path) == tmp_path / "a/x.yaml"
     assert owners["result/x/json/all_x.json"] is None
+
+
+def test_of_scripts_that_mean_cases_by_name_the_nearest_counts(tmp_path: Path) -> None:
+    for folder, task in (("one", "accuracy"), ("two", "accuracy_dc")):
+        files = {"x.yaml": spec_text(), "run.sh": f"atk task -c result/x/json/all_x.json -n n.yaml --task {task}\n"}
+        lay_out(tmp_path / folder, files)
+    for paths in ([tmp_path], [tmp_path / "one" / "x.yaml", tmp_path / "two" / "x.yaml"]):
+        catalog = open_catalog(paths)
+        specs = [file for file in catalog.asked if isinstance(file, Spec)]
+        assert [catalog.links(one).scenarios.names for one in specs] == [("accuracy",), ("determinism",)]
