@@ -47,13 +47,14 @@ class Commands:
         elif command.verb == "task":
             self._cases.setdefault(name.rsplit("/", 1)[-1], []).append(number)
 
-    def naming(self, path: Path, cases: str = "") -> tuple[Found, ...]:
+    def naming(self, path: Path, cases: str = "", rivals: Sequence[Path] = ()) -> tuple[Found, ...]:
         """The commands that name a file, in the order in which they stand.
 
-        `cases`: the name of the case file that is meant too, wherever it lies.
+        `cases`: the name of the case file that is meant too, wherever it lies; `rivals`: others whose cases have that
+        name, so that a command means whichever is nearest to its script.
         """
         found = set(self._exact.get(path, ()))
-        found |= self._nearest(self._cases.get(cases, ()), path)
+        found |= self._nearest(self._cases.get(cases, ()), path, rivals)
         verbs = {self._commands[number][1].verb for number in found}
         texts = [path.as_posix()]
         if cases and cases != path.name:  # the cases of a spec, wherever they will be
@@ -64,10 +65,12 @@ class Commands:
                 found.add(number)
         return tuple(self._commands[number] for number in sorted(found))
 
-    def _nearest(self, numbers: Sequence[int], path: Path) -> set[int]:
+    def _nearest(self, numbers: Sequence[int], path: Path, rivals: Sequence[Path]) -> set[int]:
         """Of commands that mean cases by their name alone, those of the scripts that lie nearest."""
-        steps = {number: apart(absolute(self._commands[number][0].source.path), path) for number in numbers}
-        return {number for number in numbers if steps[number] == min(steps.values())}
+        places = {number: absolute(self._commands[number][0].source.path) for number in numbers}
+        steps = {number: apart(place, path) for number, place in places.items()}
+        found = {number for number in numbers if steps[number] == min(steps.values())}
+        return {n for n in found if all(apart(places[n], rival) > steps[n] for rival in rivals)}
 
 
 def paths_of(script: RunScript, command: Command, name: str) -> Iterator[Path]:

@@ -76,8 +76,8 @@ class _Linking:
 
     def of_spec(self, path: Path, spec: Spec) -> Links:
         case_file = self._case_file(path, spec)
-        named = case_name(path) if len(self._specs[path.stem]) == 1 else ""
-        commands = self._commands.naming(path, named)
+        same = (absolute(other.source.path) for other in self._specs[path.stem] if other is not spec)
+        commands = self._commands.naming(path, case_name(path), tuple(same))
         if case_file is not None:
             own = self._commands.naming(absolute(case_file.source.path))
             commands = (*commands, *(found for found in own if found not in commands))
