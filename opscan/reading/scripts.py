@@ -1,15 +1,17 @@
 """Run scripts: the `atk case` and `atk task` lines of a shell script, which tie specs, plugins and nodes together.
 
 Of the shell only that is followed which decides which files a command names: constants, loops over constants, `cd`.
-What is not known stands as `**` in a name: any text, slashes included.
+What may or may not run (branches, functions) leaves what it sets unknown. An unknown part of a name stands as `**`: any
+text, slashes included.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from opscan.model import ANYTHING, Command, RunScript, Source
 
@@ -18,30 +20,39 @@ _HERE = re.compile(
 )
 """The folder of the script itself."""
 _GONE_TO = re.compile(r"\$\(\s*cd\s+\"?(\.[\w./-]{0,200})\"?\s*(?:&&|;)\s*pwd(?:\s+-P)?\s*\)")
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})|\$\{[^}]{0,200}\}|\$\([^)]{0,200}\)|`[^`]{0,200}`|\$")
+_SUBSTITUTION = re.compile(r"\$\([^()\n]{0,200}\)|`[^`\n]{0,200}`")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})|\$\{[^}]{0,200}\}|\$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _OPERATORS = frozenset(";&|()")
 _BEFORE = frozenset(
     ("do", "then", "else", "elif", "if", "while", "until", "time", "!", "{", "export", "local", "declare")
 )
-_DEEPER = frozenset(("if", "for", "while", "until", "case", "{"))
-_OUT = frozenset(("fi", "done", "esac", "}"))
+_LOOPS = frozenset(("for", "while", "until"))
+_MAYBE = frozenset(("if", "while", "until", "case", "{"))
+"""What begins a part that may run once, often or never."""
+_OUT = frozenset(("fi", "esac", "}"))
 _FILES = {"case": ("-f", "--file"), "task": ("-c", "--case")}
 _PLUGINS = ("-p", "--plugin")
 _NODES = ("-n", "--node")
-_MOST_COMBINATIONS = 512
+_MOST_STEPS = 20_000
 _LONGEST_LINE = 1 << 16
+
+
+class _Simple(NamedTuple):
+    """One simple command: the operator before it, its words, its line."""
+
+    operator: str
+    words: list[str]
+    line: int
 
 
 def read_script(source: Source) -> RunScript | None:
     """The ATK commands of a script, in order; None where it has none."""
     if "atk" not in source.text:
         return None
-    shell = _Shell()
-    for number, line in _logical_lines(source.text):
-        for words in _simple_commands(line):
-            shell.take(words, number)
-    return RunScript(source, tuple(shell.commands)) if shell.commands else None
+    shell = _Shell([one for number, line in _logical_lines(source.text) for one in _simple_commands(line, number)])
+    shell.run(0, len(shell.script))
+    return RunScript(source, tuple(dict.fromkeys(shell.commands))) if shell.commands else None
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -49,12 +60,13 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     number = 1
     for line in re.split(r"(?<!\\)\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         if len(line) <= _LONGEST_LINE:
-            yield number, _GONE_TO.sub(r"\1", _HERE.sub(".", line.replace("\\\n", " ")))
+            told = _GONE_TO.sub(r"\1", _HERE.sub(".", line.replace("\\\n", " ")))
+            yield number, _SUBSTITUTION.sub("${?}", _SUBSTITUTION.sub("${?}", told))
         number += 1 + line.count("\n")
 
 
-def _simple_commands(line: str) -> list[list[str]]:
-    """The words of each command on one logical line, split at shell operators; comments are dropped."""
+def _simple_commands(line: str, number: int) -> list[_Simple]:
+    """The commands of one logical line, split at shell operators; comments are dropped."""
     if not line.strip():
         return []
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
@@ -65,76 +77,101 @@ def _simple_commands(line: str) -> list[list[str]]:
         words = list(lexer)
     except ValueError:
         words = line.split("#", 1)[0].split()
-    commands: list[list[str]] = [[]]
+    commands = [_Simple("", [], number)]
     for word in words:
-        if word != "()" and _OPERATORS.issuperset(word):
-            commands.append([])
+        if word != "()" and word and _OPERATORS.issuperset(word):
+            commands.append(_Simple(word, [], number))
         else:
-            commands[-1].append(word)
-    return [command for command in commands if command]
+            commands[-1].words.append(word)
+    return [command for command in commands if command.words or "(" in command.operator or ")" in command.operator]
 
 
 class _Shell:
-    """What a script has said so far: the values its variables can have (None: any), and where it has gone to."""
+    """What a script has said so far: the values of its variables (None: nobody knows), and where it has gone to."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Sequence[_Simple]) -> None:
         self.commands: list[Command] = []
-        self._values: dict[str, tuple[str, ...] | None] = {}
+        self.script = script
+        self._values: dict[str, str | None] = {}
         self._folder: str | None = ""
-        self._depth = 0
+        self._maybe = 0
+        self._outside: list[tuple[dict[str, str | None], str | None]] = []
+        self._steps = 0
+        self._settings = Counter(name for one in script for name in _names_set(one.words))
 
-    def take(self, words: list[str], line: int) -> None:
-        """Follow one simple command."""
+    def run(self, at: int, end: int) -> None:
+        """Follow the commands from one place to another."""
+        while at < end and self._steps < _MOST_STEPS:
+            self._steps += 1
+            at = self._step(at, end)
+
+    def _step(self, at: int, end: int) -> int:
+        """Follow one command; the place of the next one."""
+        operator, words, line = self.script[at]
+        for mark in operator:
+            if mark == "(":
+                self._outside.append((dict(self._values), self._folder))
+            elif mark == ")" and self._outside:
+                self._values, self._folder = self._outside.pop()
+        unsure = operator == "||"
+        self._maybe += unsure
+        words = self._opened(words)
+        if words[:1] == ["for"] and len(words) > 2 and words[2] == "in":
+            done = _end_of_loop(self.script, at, end)
+            self._loop(words[1], words[3:], at + 1, done)
+            at = done
+        elif words:
+            self._simple(words, line)
+        self._maybe -= unsure
+        return at + 1
+
+    def _opened(self, words: list[str]) -> list[str]:
+        """The command behind the words that open something."""
         while words and (words[0] in _BEFORE or words[0] == "function" or words[1:2] == ["()"]):
-            self._depth += words[0] in _DEEPER
+            self._maybe += words[0] in _MAYBE
             words = words[1 if words[0] in _BEFORE else 2 :]
-        if not words:
-            return
-        self._depth = max(0, self._depth + (words[0] in _DEEPER) - (words[0] in _OUT))
-        if words[0] == "for" and len(words) > 2 and words[2] == "in":
-            self._values[words[1]] = self._constants(words[3:])
-        elif words[0] in ("cd", "pushd"):
+        if words and words[0] in ("case", "select"):
+            self._maybe += words[0] == "case"
+            return []
+        return words
+
+    def _simple(self, words: list[str], line: int) -> None:
+        if words[0] in _OUT or words[0] == "done":
+            self._maybe = max(0, self._maybe - 1)
+        elif words[0] in ("cd", "pushd", "popd"):
             self._go(words[1:])
+        elif words[0] in ("read", "source", ".", "eval", "unset", "getopts", "mapfile"):
+            self._values = dict.fromkeys(self._values)
         elif all(_ASSIGNMENT.fullmatch(word) for word in words):
             for word in words:
-                self._assign(word)
+                name, _, value = word.partition("=")
+                self._assign(name.rstrip("+"), _constant(self._with(value)))
         else:
             self.commands += self._atk(words, line)
 
-    def _constants(self, words: Sequence[str]) -> tuple[str, ...] | None:
-        found = [text for word in words for text in self._expanded(word)]
-        return None if any("*" in text or "?" in text for text in found) else tuple(found)
+    def _loop(self, name: str, words: Sequence[str], at: int, end: int) -> None:
+        """The body once for each value; once with an unknown one where the values are not constants."""
+        values = [_constant(self._with(word)) for word in words]
+        if not values or None in values:
+            self._assign(name, None)
+            self._maybe += 1
+            self.run(at, end)
+            self._maybe -= 1
+            return
+        for value in values:
+            self._assign(name, value)
+            self.run(at, end)
 
-    def _assign(self, word: str) -> None:
-        name, _, value = word.partition("=")
-        new = self._constants([value])
-        if self._depth and name in self._values:  # either may have run
-            old = self._values[name]
-            new = None if old is None or new is None else (*old, *new)
-        self._values[name] = new
+    def _assign(self, name: str, value: str | None) -> None:
+        """Where it may or may not run, a variable has its new value or its old one, and so an unknown one."""
+        self._values[name] = None if self._maybe and self._values.get(name) != value else value
 
     def _go(self, words: Sequence[str]) -> None:
-        found = self._expanded(words[0]) if words else []
-        where = found[0] if len(found) == 1 else ANYTHING
-        if self._depth or ANYTHING in where or where.startswith(("~", "-")) or self._folder is None:
+        where = self._with(words[0]) if words else ANYTHING
+        if self._maybe or ANYTHING in where or where.startswith(("~", "-")) or self._folder is None:
             self._folder = None
         else:
             self._folder = where if where.startswith("/") or not self._folder else f"{self._folder}/{where}"
-
-    def _expanded(self, word: str) -> list[str]:
-        """All that a word can be."""
-        return [_with(word, values) for values in self._settings([word])]
-
-    def _settings(self, words: Sequence[str]) -> list[Mapping[str, str]]:
-        """Every way in which the variables of the words can be set together."""
-        used = dict.fromkeys(m[1] or m[2] for word in words for m in _VARIABLE.finditer(word) if m[1] or m[2])
-        known = {name: values for name in used if (values := self._values.get(name)) is not None}
-        count = 1
-        for values in known.values():
-            count *= len(values)
-        if count > _MOST_COMBINATIONS:
-            return [{}]
-        return [dict(zip(known, chosen, strict=True)) for chosen in product(*known.values())]
 
     def _atk(self, words: list[str], line: int) -> Iterator[Command]:
         for place in range(len(words) - 1):
@@ -143,24 +180,54 @@ class _Shell:
         else:
             return
         memcheck = _runs_memcheck(words[:place])
-        verb, rest = words[place + 1], words[place + 2 :]
-        for values in self._settings(rest):
-            told = [_with(word, values) for word in rest]
-            tasks = _values(told, ("--task",))
-            yield Command(
-                verb=verb,
-                files=_values(told, _FILES[verb]),
-                node_files=_values(told, _NODES) if verb == "task" else (),
-                plugins=_values(told, _PLUGINS),
-                task=tasks[0] if tasks else None,
-                memcheck=memcheck or "--mssanitizer" in told,
-                line=line,
-                folder=self._folder,
-            )
+        verb, rest = words[place + 1], [self._with(word) for word in words[place + 2 :]]
+        tasks = _values(rest, ("--task",))
+        yield Command(
+            verb=verb,
+            files=_values(rest, _FILES[verb]),
+            node_files=_values(rest, _NODES) if verb == "task" else (),
+            plugins=_values(rest, _PLUGINS),
+            task=tasks[0] if tasks else None,
+            memcheck=memcheck or "--mssanitizer" in rest,
+            line=line,
+            folder=self._folder,
+        )
+
+    def _with(self, word: str) -> str:
+        """A word with the values of its variables."""
+        return _VARIABLE.sub(lambda m: self._value(m[1] or m[2] or ""), word)
+
+    def _value(self, name: str) -> str:
+        value = self._values.get(name)
+        # what a function sees depends on where it is called
+        return ANYTHING if value is None or (self._maybe and self._settings[name] > 1) else value
 
 
-def _with(word: str, values: Mapping[str, str]) -> str:
-    return _VARIABLE.sub(lambda m: values.get(m[1] or m[2] or "", ANYTHING), word)
+def _names_set(words: Sequence[str]) -> Iterator[str]:
+    for place, word in enumerate(words):
+        if (match := _ASSIGNMENT.fullmatch(word)) is not None:
+            yield match[1]
+        elif word == "for" and place + 1 < len(words):
+            yield words[place + 1]
+
+
+def _constant(text: str) -> str | None:
+    return None if "*" in text or "?" in text else text
+
+
+def _end_of_loop(script: Sequence[_Simple], at: int, end: int) -> int:
+    """The place of the `done` of a loop, or the end where there is none."""
+    depth = 0
+    for place in range(at, end):
+        for word in script[place].words:
+            if word not in _BEFORE and word not in _LOOPS and word != "done":
+                break
+            depth += (word in _LOOPS) - (word == "done")
+            if depth == 0:
+                return place
+            if word == "for":
+                break
+    return end
 
 
 def _values(words: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:

@@ -181,3 +181,10 @@ def test_ties_do_not_refute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     answer = _validated(path)[path.name, "output:0"]
     assert (answer.verdict, answer.differing) == ("not-shown", answer.runs)
     assert "ties" in answer.reason
+
+
+def test_the_golden_of_an_executor_is_run() -> None:
+    answers = _validated(data_path("catalog", "1000", "scale_shift_backward.yaml"))
+    told = {tensor: answer.verdict for (_, tensor), answer in answers.items()}
+    assert {told[name] for name in ("grad:scale", "grad:shift")} == {"confirmed"}
+    assert "skipped" not in told.values()
