@@ -158,7 +158,7 @@ def edit(path: Path) -> None:
     assert not isinstance(wanted, str)
     edited = editing.apply_edits(file.source, [wanted])
     assert edited.applied
-    editing.write_atomically(path, file.source, edited.content())
+    editing.write_atomically(path, file.source, edited.text)
     print(time.perf_counter() - start)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is no
 
 STUB = "atk() { local IFS=$'\\t'; printf '%s\\t%s\\n' \"$PWD\" \"$*\" >&9; }\n"
 NAMES = st.sampled_from(["s", "op", "task", "out"])
-WORDS = st.sampled_from(["torch.add", "x", "accuracy", "accuracy_dc", "res", "a b", "n.yaml"])
+WORDS = st.sampled_from(["torch.add", "x", "accuracy", "accuracy_dc", "res", "n.yaml"])
 USES = st.sampled_from(
     ["$s", "${op}", "$task", "${out}", "$s/$op", "all_$s.json", "${s%x}", "$(echo x)", "$1", "*.yaml"]
 )
@@ -61,7 +61,7 @@ def ran(text: str, folder: Path) -> list[tuple[str, list[str]]]:
     """Where bash was and what it was told, for every call of atk."""
     (folder / "one" / "two").mkdir(parents=True, exist_ok=True)
     script, told = folder / "run.sh", folder / "told"
-    script.write_text("#!/bin/bash\n" + STUB + text)
+    script.write_text("#!/bin/bash\nset -e\n" + STUB + text)
     with told.open("wb") as stream:
         handle = stream.fileno()
         subprocess.run(
@@ -104,7 +104,7 @@ def covers(command: Command, where: str, words: Sequence[str]) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(SCRIPTS)
-@example('for s in a b; do\nop="x $s"\natk case -f "$op" -p p\ndone\natk case -f $s -p p\n')
+@example('for s in a b; do\nop="x_$s"\natk case -f "$op" -p p\ndone\natk case -f $s -p p\n')
 @example("s=x\nwork() {\ns=$1\n}\nwork y\natk case -f $s -p p\n")
 @example('cd one\nif [ -n "" ]; then\ncd two\nfi\natk case -f x -p p\n')
 @example('if [ -n "" ]; then\ns=x\nfi\natk case -f "a$s" -p p\n')
