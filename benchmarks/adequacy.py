@@ -26,9 +26,10 @@ from pages import put_into_page
 
 from opscan.judging import orders as fans
 from opscan.judging.adequacy import failure_probability
+from opscan.judging.deciding import passes
 from opscan.judging.derived import derive
 from opscan.judging.loads import Load
-from opscan.judging.pass_rules import Rule, allowed_failures, passes, spacing
+from opscan.judging.pass_rules import Rule, allowed_failures, spacing
 from opscan.judging.recommend import choose
 from opscan.judging.settings import Judge
 from opscan.judging.standards import load_standards

@@ -19,9 +19,10 @@ import numpy as np
 from kernels import F32, WRONG, Drawn, exact, framework, in_lanes, orders, rounded
 from pages import put_into_page
 
+from opscan.judging.deciding import passes
 from opscan.judging.effective import effective
 from opscan.judging.loads import Load
-from opscan.judging.pass_rules import Rule, passes
+from opscan.judging.pass_rules import Rule
 from opscan.judging.recommend import choose
 from opscan.judging.settings import Judge
 

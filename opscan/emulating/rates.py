@@ -21,7 +21,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from opscan.emulating.device import ORDERS, Emulated
-from opscan.judging.pass_rules import Rule, passes
+from opscan.judging.deciding import passes
+from opscan.judging.pass_rules import Rule
 from opscan.validating.devices import CPU, Device
 from opscan.validating.drawing import draw_inputs, index_bounds
 from opscan.validating.running import Call, Refused, run

@@ -147,6 +147,10 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     weak = {name: loads[name] for name in (*inadequate, *blunt)}
     from opscan.judging.remedies import remedies  # only where something has to be said
 
+    def has_standard(dtype: str, cases: Sequence[Sequence[Load]]) -> bool:
+        choice = choose(dtype, cases, judge)
+        return choice.adequate and choice.sharp
+
     return Recommendation(
         standards,
         written,
@@ -161,7 +165,7 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         {name: choice.measure for name, choice in chosen.items() if choice.measure is not None},
         "; ".join(choice.note for choice in chosen.values() if choice.note),
         {name: choice.why for name, choice in chosen.items() if choice.why is not None},
-        remedies(weak, judge) if weak else "",
+        remedies(weak, has_standard) if weak else "",
     )
 
 

@@ -6,21 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from opscan.judging.loads import Load
-from opscan.judging.settings import Judge
 
 Cases = Sequence[Sequence[Load]]
 _TRIED = 512
 """On so many of the cases a change is tried, spread over all of them, the largest among them."""
 
 
-def remedies(weak: Mapping[str, Cases], judge: Judge) -> str:
-    """What would help for every dtype that no standard fits, as the end of a sentence; each change was tried."""
+def remedies(weak: Mapping[str, Cases], has_standard: Callable[[str, Cases], bool]) -> str:
+    """What would help for every dtype that no standard fits, as the end of a sentence; each change was tried.
+
+    `has_standard`: whether one is adequate and sharp for a dtype over its cases.
+    """
     weak = {name: _some(cases) for name, cases in weak.items()}
     found: list[str] = []
     for words, change in _changes(weak):
         if any(words.split()[0] == other.split()[0] for other in found):
             continue  # a larger extent already does it
-        if all(_fits(cases, name, judge, change) for name, cases in weak.items()):
+        if all(_fits(cases, name, has_standard, change) for name, cases in weak.items()):
             found.append(words)
     return " or ".join(found) or "split the spec by range and extent, so that each part has a standard of its own"
 
@@ -66,11 +68,8 @@ def _within(reach: float) -> Callable[[Load], Load]:
     return lambda load: replace(load, low=-reach if load.low < 0 else reach / 5, high=reach)
 
 
-def _fits(cases: Cases, dtype: str, judge: Judge, change: Callable[[Load], Load]) -> bool:
-    from opscan.judging.recommend import choose
-
+def _fits(cases: Cases, dtype: str, has_standard: Callable[[str, Cases], bool], change: Callable[[Load], Load]) -> bool:
     changed = [[change(load) for load in loads] for loads in cases]
     if all(load.extent == 1 and load.roundings == 1 for loads in changed for load in loads):
         return True
-    choice = choose(dtype, changed, judge)
-    return choice.adequate and choice.sharp
+    return has_standard(dtype, changed)

@@ -11,21 +11,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from opscan.dataclass import dataclass
 from opscan.interface import ANSWER_FORMATS, FORMATS
 from opscan.model import Audit, Case, Classification, Confirmation
+from opscan.reporting.look import Look
 
 if TYPE_CHECKING:
     from opscan.numerics.names import Origin
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a console text may look: ANSI colours or not, columns at hand, every place or only the first of each kind."""
-
-    color: bool = False
-    width: int = 100
-    per_case: bool = False
 
 
 def render(audit: Audit, format: str, *, color: bool = False, width: int = 100, per_case: bool = False) -> str:

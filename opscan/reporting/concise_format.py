@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from opscan.model import Audit, Finding
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.order import place, severity_rank, worst_first
 from opscan.reporting.palette import faint, paint, strong
 from opscan.reporting.text import columns, one_line, one_word

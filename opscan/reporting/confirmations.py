@@ -7,8 +7,8 @@ from typing import Any
 
 from opscan import __version__
 from opscan.model import Confirmation
-from opscan.reporting import Look
 from opscan.reporting.json_format import dumps
+from opscan.reporting.look import Look
 from opscan.reporting.palette import paint, strong
 from opscan.reporting.tables import Cell, table
 from opscan.reporting.text import one_word, wrap

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from opscan.model import Classification, NumericClass, StageReport, TensorClass, TensorReport
-from opscan.reporting import Look
 from opscan.reporting.json_format import dumps, tensor_object
+from opscan.reporting.look import Look
 from opscan.reporting.palette import faint, paint, sign, strong
 from opscan.reporting.paths import path_lines
 from opscan.reporting.text import columns, one_line, one_word, wrap

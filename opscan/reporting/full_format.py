@@ -6,7 +6,7 @@ What was not checked stands at the end, with the reason.
 from __future__ import annotations
 
 from opscan.model import Audit, FileReport, Finding, TensorReport
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.order import FileFindings, files_worst_first, place
 from opscan.reporting.palette import faint, paint, strong
 from opscan.reporting.paths import path_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from opscan.model import Audit, Finding
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.order import place, worst_first
 from opscan.reporting.text import visible
 from opscan.reporting.words import digits, summary

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opscan.model import Audit
-from opscan.reporting import Look
 from opscan.reporting.json_format import dumps
+from opscan.reporting.look import Look
 from opscan.reporting.order import fingerprints, place, worst_first
 from opscan.reporting.text import one_line
 

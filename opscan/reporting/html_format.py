@@ -15,8 +15,8 @@ from typing import Any
 from opscan import __version__
 from opscan.data import data_path
 from opscan.model import Audit, FileReport, Finding, Step, TensorReport
-from opscan.reporting import Look
 from opscan.reporting.headline import figures, headline
+from opscan.reporting.look import Look
 from opscan.reporting.order import STATUSES, FileFindings, files_worst_first, place, severity_rank, status_rank
 from opscan.reporting.palette import sign
 from opscan.reporting.svg import path_drawing, shares_bar

@@ -8,7 +8,7 @@ from typing import Any
 
 from opscan import __version__
 from opscan.model import Audit, FileReport, Finding, TensorReport
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.order import STATUSES, by_place, place
 from opscan.reporting.text import plain
 from opscan.reporting.words import shares

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from opscan.model import Audit, Finding
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.order import FileFindings, files_worst_first, place
 from opscan.reporting.text import one_line, one_word, visible
 from opscan.reporting.words import summary

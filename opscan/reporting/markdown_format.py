@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from opscan.model import Audit, FileReport, TensorReport
-from opscan.reporting import Look
 from opscan.reporting.headline import figures, headline
+from opscan.reporting.look import Look
 from opscan.reporting.order import FileFindings, files_worst_first, place
 from opscan.reporting.palette import sign
 from opscan.reporting.text import one_line, one_word, visible

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opscan.model import Step
-from opscan.reporting import Look
+from opscan.reporting.look import Look
 from opscan.reporting.palette import paint, strong
 from opscan.reporting.text import columns, one_word
 from opscan.reporting.words import plural

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opscan.model import Case, Classification, NumericClass, TensorClass
-from opscan.reporting import Look
 from opscan.reporting.explanation import explanation_object
 from opscan.reporting.json_format import dumps
+from opscan.reporting.look import Look
 from opscan.reporting.palette import strong
 from opscan.reporting.tables import Cell, table
 from opscan.reporting.text import one_word

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from opscan import __version__
 from opscan.model import Audit, Finding, Span
-from opscan.reporting import Look
 from opscan.reporting.json_format import dumps
+from opscan.reporting.look import Look
 from opscan.reporting.order import fingerprints, place, worst_first
 from opscan.reporting.text import one_line
 from opscan.reporting.words import digits

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from opscan.judging.pass_rules import Rule, allowed_failures, passes, spacing
+from opscan.judging.deciding import passes
+from opscan.judging.pass_rules import Rule, allowed_failures, spacing
 from opscan.judging.standards import load_standards
 
 NAN, INF = math.nan, math.inf

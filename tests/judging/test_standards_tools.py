@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opscan.judging.pass_rules import Rule, passes
+from opscan.judging.deciding import passes
+from opscan.judging.pass_rules import Rule
 from opscan.judging.standards import load_standards
 
 NAN, INF = math.nan, math.inf
