@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from opscan import reading
 from opscan.config import Settings
 from opscan.dataclass import dataclass
-from opscan.judging import Judge, find, from_faults, profiles, rulebook
+from opscan.judging import Judge, find, from_faults, profiles
+from opscan.judging.rulebook import open_rulebook
 from opscan.judging.rules import own_rules, rule_id, rule_names
 from opscan.model import (
     Audit,
@@ -120,9 +121,10 @@ class _Run:
     """Collects reports and findings of files under the same settings; the classifier remembers across all."""
 
     def __init__(self, settings: Settings, catalog: Catalog, classifier: Classifier) -> None:
-        rulebook.load(settings.rules, settings.profile)
-        self._profile = profiles.load_profile(settings.profile)
-        self._own_rules = own_rules()
+        rules = open_rulebook(settings.rules, settings.profile)
+        self._folders = rules.folders
+        self._profile = profiles.load_profile(settings.profile, rules.folders)
+        self._own_rules = own_rules(rules.folders)
         self._settings = settings
         self._catalog = catalog
         self._judge = Judge(
@@ -132,6 +134,7 @@ class _Run:
             standard=settings.standard,
             hf32=settings.hf32,
             golden=settings.golden,
+            rules=rules,
         )
         self._classifier = classifier
         self._evidence: dict[Path, Evidence] = {}
@@ -336,18 +339,21 @@ class _Run:
         if len(self._reports) > 1:
             from opscan.judging.consistency import unequal_standards
 
-            self._findings += unequal_standards(self._reports, self._standards_at)
+            self._findings += unequal_standards(self._reports, self._standards_at, self._judge.rules.assignments)
         by_name = {report.path for report in self._reports if report.basis == "name"}
         selected = [finding for finding in self._findings if _selected(finding.rule, finding.name, self._settings)]
-        kept = tuple(profiles.apply(self._profile, selected, at_most_warnings=by_name))
+        kept = tuple(profiles.apply(self._profile, selected, at_most_warnings=by_name, own=self._folders))
         if not any(map(may_speak, self._sources.values())):
             return kept, ()
         from opscan.judging.suppressions import suppress
 
-        enabled = {name for name in rule_names() if _selected(rule_id(name), name, self._settings)} - self._profile.off
+        names = ((name, rule_id(name, self._folders)) for name in rule_names(self._folders))
+        enabled = {name for name, known in names if _selected(known, name, self._settings)} - self._profile.off
         undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
-        outcome = suppress(kept, self._sources, enabled, undecided)
-        return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
+        outcome = suppress(kept, self._sources, enabled, undecided, self._folders)
+        return tuple(
+            profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name, own=self._folders)
+        ), outcome.suppressed
 
 
 def _kinds_of(cases: Sequence[Case]) -> Sequence[Case]:

@@ -18,6 +18,7 @@ from opscan.model import Case, Classification, Finding
 if TYPE_CHECKING:
     from opscan.audit import Audited
     from opscan.fixing import Plan
+    from opscan.judging.rulebook import Rulebook
     from opscan.numerics import Limits
     from opscan.numerics.names import Origin
 
@@ -53,7 +54,7 @@ def run_audit(
     else:
         from opscan.reporting.exports import export as write_export
 
-        _put(write_export(combined(audits), export), output)
+        _put(write_export(combined(audits), export, audits[0].judge.rules.folders), output)
     return _exit_code(audits)
 
 
@@ -92,19 +93,18 @@ def _audit(paths: Sequence[Path], settings: FolderSettings) -> list[Audited]:
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
     for one in chosen:
-        _load_rules(one)
-        _require_rules([*one.select, *one.ignore])
+        _require_rules([*one.select, *one.ignore], _rulebook(one))
         _require_version(one.atk_version)
     return audit_catalog(catalog, settings.of, paths)
 
 
-def _load_rules(settings: Settings) -> None:
-    """Put the user's rules in force and check all of them: what is wrong with a rule must not turn up in an audit."""
-    from opscan.judging import rulebook
+def _rulebook(settings: Settings) -> Rulebook:
+    """The rules in force, all of them checked: what is wrong with one must not turn up in an audit."""
+    from opscan.judging.rulebook import open_rulebook
     from opscan.judging.standards_file import StandardsError
 
     try:
-        rulebook.load(settings.rules, settings.profile)
+        return open_rulebook(settings.rules, settings.profile)
     except StandardsError as problem:
         raise click.UsageError(str(problem)) from None
 
@@ -118,13 +118,13 @@ def _require_version(version: str) -> None:
         raise click.UsageError(str(problem)) from None
 
 
-def _require_rules(patterns: Sequence[str]) -> None:
+def _require_rules(patterns: Sequence[str], rules: Rulebook) -> None:
     """A misspelt rule would silence a run, or select nothing and look clean."""
     from opscan.judging.rules import rule_id, rule_names
 
-    names = rule_names()
+    names = rule_names(rules.folders)
     for pattern in patterns:
-        if pattern not in names and not any(rule_id(name).startswith(pattern) for name in names):
+        if pattern not in names and not any(rule_id(name, rules.folders).startswith(pattern) for name in names):
             raise click.UsageError(f"there is no rule {pattern!r}; `opscan rules` lists them")
 
 
@@ -320,9 +320,9 @@ def list_rules(settings: Settings) -> str:
     from opscan.judging.profiles import load_profile
     from opscan.judging.rules import load_rule, rule_names
 
-    _load_rules(settings)
-    severities = load_profile(settings.profile).severities
-    rules = [load_rule(name) for name in rule_names()]
+    own = _rulebook(settings).folders
+    severities = load_profile(settings.profile, own).severities
+    rules = [load_rule(name, own) for name in rule_names(own)]
     wide, long = max(len(rule.name) for rule in rules), max(len(rule.id) for rule in rules)
     return "".join(
         f"{rule.id:<{long}}  {rule.name:<{wide}}  {severities.get(rule.name, rule.severity):<7}  {rule.summary}\n"
@@ -336,13 +336,13 @@ def explain_rule(name: str, settings: Settings) -> str:
 
     from opscan.judging.rules import load_rule
 
-    _load_rules(settings)
+    own = _rulebook(settings).folders
     try:
-        rule = load_rule(name)
+        rule = load_rule(name, own)
     except KeyError:
         raise click.UsageError(f"there is no rule {name!r}; `opscan rules` lists them") from None
     lines = [f"{rule.id} {rule.name} ({rule.severity}{', fixable' if rule.fixes else ''})", "", rule.summary + ".", ""]
-    lines += [textwrap.fill(rule.why, 100), "", *_in_profiles(rule.name)]
+    lines += [textwrap.fill(rule.why, 100), "", *_in_profiles(rule.name, own)]
     for title, files in (("Bad", rule.bad), ("Good", rule.good)):
         for file, text in files:
             shown = text if isinstance(text, str) else "(see the rule's file)"
@@ -350,9 +350,9 @@ def explain_rule(name: str, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def _in_profiles(name: str) -> list[str]:
+def _in_profiles(name: str, own: tuple[Path, ...]) -> list[str]:
     """What the profiles make of a rule, where they do not leave it as it is."""
     from opscan.judging.profiles import load_profiles
 
-    changed = [f"{p.name}: {p.severities[name]}" for p in load_profiles().values() if name in p.severities]
+    changed = [f"{p.name}: {p.severities[name]}" for p in load_profiles(own).values() if name in p.severities]
     return [f"In profile {', '.join(changed)}.", ""] if changed else []

@@ -49,7 +49,7 @@ def _with_edits(
     label = "none" if not edits else "manual" if len(made) < len(edits) else "safe"
     if label == "safe" and any(_STANDARD in (edit.where[:2], edit.where[1:3]) for edit in made):
         label = "unsafe"
-    return find(rule.name, shown, message, spans=spans, fix=label, edits=made if label != "manual" else ())
+    return find(rule, shown, message, spans=spans, fix=label, edits=made if label != "manual" else ())
 
 
 def declared_in_cases(case_file: CaseFile, shown: str, rules: Iterable[RuleText]) -> list[Finding]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.judging import folders
 from opscan.judging.floating import PARTS, part_of
-from opscan.judging.standards import DTYPES, Standards, load_standards, writable
+from opscan.judging.folders import files_named
+from opscan.judging.standards import DTYPES, Standards, standards_of, writable
 from opscan.judging.standards_file import Document, Place, read_document
 from opscan.model import SCENARIOS, NumericClass, TensorClass
 
@@ -68,14 +68,15 @@ class Assignments:
 
     @cached_property
     def limits_extents(self) -> bool:
+        """Whether any entry asks for an extent, so that one addend more can change what a tensor needs."""
         return any(entry.least > 0 or entry.most < math.inf for entry in self.entries)
 
 
-def assigned(tensor: TensorClass, scenario: str) -> Entry:
+def assigned(tensor: TensorClass, scenario: str, known: Assignments) -> Entry:
     """The entry that decides for a tensor in a scenario."""
     dtype, extent = tensor.dtype, tensor.extent
     what = (tensor.numeric_class, tensor.role, tensor.cause, tensor.depends_on, tensor.correctly_rounded)
-    return _assigned(load_assignments(), scenario, dtype, extent, what)
+    return _assigned(known, scenario, dtype, extent, what)
 
 
 @lru_cache(maxsize=65536)
@@ -85,35 +86,26 @@ def _assigned(known: Assignments, scenario: str, dtype: str, extent: int, what: 
     return next(entry for entry in known.entries if entry.fits(tensor, scenario))
 
 
-def limits_extents() -> bool:
-    """Whether any entry asks for an extent, so that one addend more can change what a tensor needs."""
-    return load_assignments().limits_extents
-
-
-def ladder_of(tensor: TensorClass, scenario: str) -> tuple[str, ...] | None:
+def ladder_of(tensor: TensorClass, scenario: str, known: Assignments) -> tuple[str, ...] | None:
     """The standards that may be recommended for a tensor, strictest first; None for the ladder of its dtype."""
-    return assigned(tensor, scenario).standards
+    return assigned(tensor, scenario, known).standards
 
 
-def compares_values(scenarios: Sequence[str]) -> bool:
+def compares_values(scenarios: Sequence[str], known: Assignments) -> bool:
     """Whether any scenario compares outputs with a golden."""
-    return any(load_assignments().scenarios.get(name) == "values" for name in scenarios)
+    return any(known.scenarios.get(name) == "values" for name in scenarios)
 
 
-def judged_as(scenarios: Sequence[str]) -> str:
+def judged_as(scenarios: Sequence[str], known: Assignments) -> str:
     """The scenario that decides the standard of a spec that serves several: small values before accuracy."""
-    comparing = [name for name in scenarios if load_assignments().scenarios.get(name) == "values"]
+    comparing = [name for name in scenarios if known.scenarios.get(name) == "values"]
     return comparing[-1] if comparing else next(iter(scenarios), "accuracy")
 
 
-def load_assignments() -> Assignments:
-    """The assignments in force. Raises StandardsError with file, line and column."""
-    return _load(folders.own_folders())
-
-
 @lru_cache(maxsize=8)
-def _load(own: tuple[Path, ...]) -> Assignments:  # noqa: ARG001  what the answer depends on
-    known, paths = load_standards(), folders.files_named("assign.yaml")
+def load_assignments(own: tuple[Path, ...] = ()) -> Assignments:
+    """The assignments of the user's folders before those that ship. Raises StandardsError, with file and line."""
+    known, paths = standards_of(own), files_named("assign.yaml", own)
     entries: list[Entry] = []
     scenarios: dict[str, str] = {}
     for path in paths:

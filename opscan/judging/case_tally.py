@@ -14,6 +14,7 @@ from opscan.judging.comparators import ignored_keywords, unregistered
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import doubtful, unestablished
 from opscan.judging.safety import unproven_step
+from opscan.judging.standards import Standards
 from opscan.judging.tensors import Folding, Slot, worst
 from opscan.judging.units import Unit
 from opscan.model import Case, Classification, FileReport, Finding, Scenarios
@@ -94,7 +95,8 @@ class Tally:
     Of a kind only extents are looked at where others were judged alike; the few that are told of are judged at last.
     """
 
-    def __init__(self, compares: bool, unit_of: Callable[[int], Unit]) -> None:
+    def __init__(self, compares: bool, unit_of: Callable[[int], Unit], known: Standards) -> None:
+        self._known = known
         self._compares = compares
         self._unit_of = unit_of
         self._first: tuple[Case, Classification] | None = None
@@ -157,8 +159,14 @@ class Tally:
         merged = self._standards.setdefault(wrong, {})
         for dtype, name in unit.recommendation.standards.items():
             held = merged.get(dtype)
-            if held is None or (held != name and _looseness(name, dtype) > _looseness(held, dtype)):
+            if held is None or (held != name and self._looseness(name, dtype) > self._looseness(held, dtype)):
                 merged[dtype] = name
+
+    def _looseness(self, name: str, dtype: str) -> tuple[float, float]:
+        if name == "derived":  # thresholds for one case count as the loosest
+            return (math.inf, math.inf)
+        rule = self._known.rule(name, dtype)
+        return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)
 
     def _join_group(self, like: Likeness, unit: Unit) -> None:
         rule = case_words.rule_of(unit, like.status)
@@ -268,12 +276,3 @@ class Tally:
         for (mismatch, reason), found in self._unknown.items():
             rule, severity = ("shapes-cannot-meet", "warning") if mismatch else ("unknown-operator", None)
             yield CaseProblem(find(rule, shown, reason, count=len(found), severity=severity), found)
-
-
-def _looseness(name: str, dtype: str) -> tuple[float, float]:
-    from opscan.judging.standards import load_standards
-
-    if name == "derived":  # thresholds for one case count as the loosest
-        return (math.inf, math.inf)
-    rule = load_standards().rule(name, dtype)
-    return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)

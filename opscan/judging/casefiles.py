@@ -40,10 +40,11 @@ def judge_case_file(
     `plan_of`: how cases like this one are classified by their shapes alone, where that can be told without a trace.
     `unowned`: why nobody can say what the cases were generated for; then no case is called too strict or too loose.
     """
-    judge = replace(judge, scenario=judged_as(scenarios.names))
+    known = judge.rules.assignments
+    judge = replace(judge, scenario=judged_as(scenarios.names, known))
     cases = case_file.cases
     kinds = kinds_of(cases)
-    judging = _Judging(kinds, classify, judge, plan_of, compares_values(scenarios.names))
+    judging = _Judging(kinds, classify, judge, plan_of, compares_values(scenarios.names, known))
     likenesses: list[Likeness] = []
     """By the number of the kind: kinds are numbered as they come."""
     for start in range(0, len(cases), AT_ONCE):
@@ -61,7 +62,8 @@ class _Judging:
     def __init__(
         self, kinds: CaseTable | HeldKinds, classify: Classify, judge: Judge, plan_of: PlanOf, compares: bool
     ) -> None:
-        self.tally = Tally(compares, self._unit)
+        self.tally = Tally(compares, self._unit, judge.rules.standards)
+        self._by_extent = judge.rules.assignments.limits_extents
         self._kinds = kinds
         self._classify = classify
         self._judge = judge
@@ -98,7 +100,7 @@ class _Judging:
         case, known = self._kinds.kind(number), outlined.known
         unit = judge_one(case, known, self._judge) if known.tensors else None
         like = self.tally.likeness(number, case, known, unit)
-        depends = self._depends.setdefault(classes, dependence(unit) if unit else ())
+        depends = self._depends.setdefault(classes, dependence(unit, self._by_extent) if unit else ())
         self._likenesses[classes, scale(extents, shapes, depends, outlined.given)] = like
         return like
 

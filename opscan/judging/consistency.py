@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from opscan.judging.assignments import compares_values, judged_as
+from opscan.judging.assignments import Assignments, compares_values, judged_as
 from opscan.judging.findings import find
 from opscan.model import CLASS_ORDER, FileReport, Finding, Span
 
@@ -14,7 +14,9 @@ _NAMED = 3
 Key = tuple[str, bool, str, tuple[str, ...]]
 
 
-def unequal_standards(reports: Sequence[FileReport], spans: Mapping[str, Span | None]) -> list[Finding]:
+def unequal_standards(
+    reports: Sequence[FileReport], spans: Mapping[str, Span | None], known: Assignments
+) -> list[Finding]:
     """One finding per kind of spec that is compared in several ways; it stands at the first that differs from most.
 
     Alike are specs of one scenario, all forward or all backward, with the same loosest class over the same dtypes, for
@@ -22,15 +24,17 @@ def unequal_standards(reports: Sequence[FileReport], spans: Mapping[str, Span | 
     """
     groups: dict[Key, list[FileReport]] = {}
     for report in reports:
-        if report.kind == "spec" and report.tensors and compares_values(report.scenarios) and _effective(report):
-            groups.setdefault(_key(report), []).append(report)
+        if report.kind != "spec" or not report.tensors or not compares_values(report.scenarios, known):
+            continue
+        if _effective(report):
+            groups.setdefault(_key(report, known), []).append(report)
     return [finding for key, same in groups.items() if (finding := _finding(key, same, spans)) is not None]
 
 
-def _key(report: FileReport) -> Key:
+def _key(report: FileReport, known: Assignments) -> Key:
     loosest = max(report.tensors, key=lambda tensor: CLASS_ORDER[tensor.numeric_class])
     recommended = tuple(f"{dtype} {name}" for dtype, name in sorted((report.recommended or {}).items()))
-    return judged_as(report.scenarios), report.backward, str(loosest.numeric_class), recommended
+    return judged_as(report.scenarios, known), report.backward, str(loosest.numeric_class), recommended
 
 
 def _effective(report: FileReport) -> tuple[str, ...]:

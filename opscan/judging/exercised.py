@@ -27,7 +27,7 @@ def exercised(
     yield from _backward_without_effect(spec, shown)
     yield from _upper_border(spec, shown)
     yield from _boundaries(spec, shown, verdicts, classify)
-    if not compares_values([judge.scenario]):
+    if not compares_values([judge.scenario], judge.rules.assignments):
         return
     yield from _constant_setting(spec, shown, verdicts, judge)
     if evidence.certain and spec.backward:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.judging import folders
-from opscan.judging.standards import DTYPES, load_standards
+from opscan.judging.folders import files_named
+from opscan.judging.standards import DTYPES, standards_of
 from opscan.judging.standards_file import Document, Place, read_document
 from opscan.model import NumericClass
 
@@ -24,10 +25,10 @@ class Entry:
     note: str
 
 
-def load_entries(tool: str) -> tuple[Entry, ...]:
+def load_entries(tool: str, own: tuple[Path, ...] = ()) -> tuple[Entry, ...]:
     """The entries of a tool, a user's before those that ship. Raises StandardsError."""
     entries: list[Entry] = []
-    for path in folders.files_named("exports.yaml"):
+    for path in files_named("exports.yaml", own):
         document = read_document(path)
         document.only(document.value, (), ("schema", "exports"), ("exports",))
         tools = document.mapping(document.value["exports"], ("exports",))
@@ -36,14 +37,14 @@ def load_entries(tool: str) -> tuple[Entry, ...]:
         rows = tools.get(tool, [])
         if not isinstance(rows, list):
             raise document.error(("exports", tool), f"exports.{tool} must be a list of entries")
-        entries = [*(_read(document, ("exports", tool, n), row) for n, row in enumerate(rows)), *entries]
+        entries = [*(_read(document, ("exports", tool, n), row, own) for n, row in enumerate(rows)), *entries]
     return tuple(entries)
 
 
-def _read(document: Document, where: Place, row: Any) -> Entry:
+def _read(document: Document, where: Place, row: Any, own: tuple[Path, ...]) -> Entry:
     body = document.mapping(row, where)
     document.only(body, where, ("class", "standard", "dtype", "is", "note"), ("is",))
-    allowed = {"class": _CLASSES, "standard": tuple(load_standards().standards), "dtype": DTYPES}
+    allowed = {"class": _CLASSES, "standard": tuple(standards_of(own).standards), "dtype": DTYPES}
     words = {}
     for condition, known in allowed.items():
         if condition in body:

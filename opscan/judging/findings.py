@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from opscan.interface import SEVERITIES
-from opscan.judging.rules import load_rule
+from opscan.judging.rules import RuleText, load_rule
 from opscan.model import Edit, Fault, Finding, Span
 
 
 def find(
-    rule: str,
+    rule: str | RuleText,
     path: str,
     message: str,
     *,
@@ -21,8 +21,8 @@ def find(
     fix: str = "none",
     edits: Iterable[Edit] = (),
 ) -> Finding:
-    """A finding of the rule named `rule`. `spans` are its places, the first of which it stands at."""
-    text = load_rule(rule)
+    """A finding of a rule, by its name where it ships. `spans` are its places, the first of which it stands at."""
+    text = load_rule(rule) if isinstance(rule, str) else rule
     places = tuple(span for span in spans if span is not None)
     return Finding(
         rule=text.id,

@@ -1,4 +1,4 @@
-"""Which folders of rules are in force: what ships with opscan, and behind it the user's own.
+"""The folders of rules: what ships with opscan, and behind it the user's own.
 
 A folder holds `standards.yaml`, `assign.yaml`, `profiles.yaml` and rule files, each of them optional. It is named in
 the settings (`rules = ["folder"]`), or an installed package offers it under the entry point group `opscan.rules`; such
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,27 +17,11 @@ from opscan.data import data_path
 from opscan.judging.standards_file import StandardsError
 
 GROUP = "opscan.rules"
-_own: tuple[Path, ...] = ()
-
-
-def use(folders: Sequence[Path]) -> None:
-    """From now on the rules of these folders are in force beside what ships."""
-    global _own  # noqa: PLW0603  one run has one set of rules, and every finding is made under it
-    _own = tuple(folders)
-
-
-def own_folders() -> tuple[Path, ...]:
-    """The user's folders in force: installed packages first, so that a folder of the settings can override them."""
-    return installed_folders() + _own
-
-
-def files_named(name: str) -> tuple[Path, ...]:
-    """The shipped file of that name, then those of the user's folders that have one."""
-    return _files_named(name, own_folders())
 
 
 @lru_cache(maxsize=32)
-def _files_named(name: str, own: tuple[Path, ...]) -> tuple[Path, ...]:
+def files_named(name: str, own: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The shipped file of that name, then those of the user's folders that have one."""
     return tuple(path for folder in (data_path("rules"), *own) if (path := folder / name).is_file())
 
 

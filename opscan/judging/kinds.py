@@ -157,7 +157,11 @@ class _Sharing:
         depends = self._depends.get(outlined.classes)
         if depends is None:
             case, known = cases.kind(number), outlined.known
-            found = dependence(judge_one(case, known, self._judge)) if known.tensors else ()
+            found = (
+                dependence(judge_one(case, known, self._judge), self._judge.rules.assignments.limits_extents)
+                if known.tensors
+                else ()
+            )
             # over many cases the extents count as they are
             depends = tuple([EXACTLY if how == IN_STEPS else how for how in found])
             self._depends[outlined.classes] = depends

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from opscan.judging.adequacy import about, stepped
-from opscan.judging.assignments import limits_extents
 from opscan.judging.floating import PARTS
 from opscan.judging.loads import is_averaged, thin_axes
 from opscan.judging.units import Unit
@@ -23,9 +22,9 @@ NOTHING, IN_STEPS, EXACTLY, OF_PAIRS = range(4)
 _PAIR = 2
 
 
-def dependence(unit: Unit) -> tuple[int, ...]:
+def dependence(unit: Unit, by_extent: bool) -> tuple[int, ...]:
     """How the verdicts on cases of the same classes as `unit` depend on extents, tensor by tensor."""
-    return tuple([_dependence(verdict) for verdict in unit.verdicts[0].tensors])
+    return tuple([_dependence(verdict, by_extent) for verdict in unit.verdicts[0].tensors])
 
 
 def scale(
@@ -52,12 +51,12 @@ def scale(
     return tuple(found)
 
 
-def _dependence(verdict: TensorVerdict) -> int:
-    if verdict.load is None and not limits_extents():
+def _dependence(verdict: TensorVerdict, by_extent: bool) -> int:
+    if verdict.load is None and not by_extent:
         return NOTHING
     if verdict.tensor.dtype in PARTS:
         return OF_PAIRS
-    stepped_only = verdict.exact and not is_averaged(verdict.tensor) and not limits_extents()
+    stepped_only = verdict.exact and not is_averaged(verdict.tensor) and not by_extent
     return IN_STEPS if stepped_only else EXACTLY
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.interface import SEVERITIES
-from opscan.judging import folders
 from opscan.judging.findings import at_most
-from opscan.judging.rules import load_rule, rule_id, rule_named, rule_names
+from opscan.judging.folders import files_named
+from opscan.judging.rules import Folders, load_rule, rule_named, rule_names
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 from opscan.model import Finding
 
@@ -35,7 +34,9 @@ class Profile:
         return {name for name, severity in self.severities.items() if severity == OFF}
 
 
-def apply(profile: Profile, findings: Iterable[Finding], *, at_most_warnings: Collection[str] = ()) -> list[Finding]:
+def apply(
+    profile: Profile, findings: Iterable[Finding], *, at_most_warnings: Collection[str] = (), own: Folders = ()
+) -> list[Finding]:
     """The findings under a profile.
 
     `at_most_warnings`: paths of files whose operator is known by its name alone.
@@ -46,26 +47,26 @@ def apply(profile: Profile, findings: Iterable[Finding], *, at_most_warnings: Co
         if severity == OFF:
             continue
         if severity is not None:
-            finding = _under(severity, finding, capped=finding.path in at_most_warnings)  # noqa: PLW2901
+            finding = _under(severity, finding, own, capped=finding.path in at_most_warnings)  # noqa: PLW2901
         kept.append(finding)
     return kept
 
 
-def _under(severity: str, finding: Finding, *, capped: bool) -> Finding:
+def _under(severity: str, finding: Finding, folders: Folders, *, capped: bool) -> Finding:
     """What was judged milder than its rule stays at least so mild, what was judged graver at least so grave."""
     grave = SEVERITIES[::-1].index
-    own = load_rule(finding.name).severity
+    own = load_rule(finding.name, folders).severity
     if grave(finding.severity) < grave(own):
         severity = min(finding.severity, severity, key=grave)
     elif grave(finding.severity) > grave(own) <= grave(severity):
         severity = max(finding.severity, severity, key=grave)
     changed = replace(finding, severity=severity)
-    return at_most(changed, "warning") if capped and rule_id(finding.name).startswith("OPS1") else changed
+    return at_most(changed, "warning") if capped and finding.rule.startswith("OPS1") else changed
 
 
-def load_profile(name: str) -> Profile:
+def load_profile(name: str, own: Folders = ()) -> Profile:
     """The profile of that name. Raises StandardsError if there is none, or if a file is not as it should be."""
-    profiles = load_profiles()
+    profiles = load_profiles(own)
     if name in profiles:
         return profiles[name]
     hint = closest(name, profiles)
@@ -73,19 +74,19 @@ def load_profile(name: str) -> Profile:
     raise StandardsError(f"there is no profile {name!r}; {meant}")
 
 
-def load_profiles() -> Mapping[str, Profile]:
+def load_profiles(own: Folders = ()) -> Mapping[str, Profile]:
     """Every profile in force, by name."""
-    return _read(folders.files_named("profiles.yaml"), rule_names())
+    return _read(own)
 
 
 @lru_cache(maxsize=8)
-def _read(paths: tuple[Path, ...], rules: tuple[str, ...]) -> Mapping[str, Profile]:
+def _read(own: Folders) -> Mapping[str, Profile]:
     found: dict[str, Profile] = {}
-    for path in paths:
+    for path in files_named("profiles.yaml", own):
         document = read_document(path)
         document.only(document.value, (), ("schema", "profiles"), ("profiles",))
         bodies = document.mapping(document.value["profiles"], ("profiles",))
-        reader = _Reader(document, bodies, found, rules)
+        reader = _Reader(document, bodies, found, own)
         found = {**found, **{str(name): reader.read(str(name), ()) for name in bodies}}
     return found
 
@@ -97,7 +98,7 @@ class _Reader:
     document: Document
     bodies: Mapping[str, Any]
     earlier: Mapping[str, Profile]
-    rules: tuple[str, ...]
+    own: Folders
 
     def read(self, name: str, trail: tuple[str, ...]) -> Profile:
         where = ("profiles", name)
@@ -129,4 +130,4 @@ class _Reader:
         return self.earlier[self.document.one_of(base, where, self.earlier)]
 
     def _rule(self, name: str, where: tuple[Any, ...]) -> str:
-        return rule_named(name) or self.document.one_of(name, where, self.rules)
+        return rule_named(name, self.own) or self.document.one_of(name, where, rule_names(self.own))

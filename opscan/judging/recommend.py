@@ -17,7 +17,7 @@ from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
 from opscan.judging.sharpness import BLIND, BLUNT, FINER, bluntest, passing, sees
-from opscan.judging.standards import Standards, load_standards, registered
+from opscan.judging.standards import Standards, registered
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import CLASS_ORDER
 
@@ -128,28 +128,25 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
     needed = any(v.need == "tolerance" for case in verdicts for v in case.tensors)
     if not needed:
         exact = dict.fromkeys(dtypes, "value-equal")
-        written, reason = expression(exact, judge.atk_version)
+        written, reason = expression(exact, judge.atk_version, standards=judge.rules.standards)
         return Recommendation(exact, written, reason, registered=_registered(written, judge.atk_version))
     if not any(part_of(dtype) in FORMATS for dtype in dtypes):
         declared = ()  # what is compared is no floating tensor, whatever is drawn
     loads = {name: _loads(verdicts, name, seen=name in dtypes) for name in (*dtypes, *declared)}
-    writable = load_standards().profile(judge.atk_version).comparators.get("mixed_tolerance_bm") is not False
+    known = judge.rules.standards
+    writable = known.profile(judge.atk_version).comparators.get("mixed_tolerance_bm") is not False
     chosen = {
-        name: _dispatched(verdicts, name)
-        or choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge.scenario))
+        name: _dispatched(verdicts, name, known)
+        or choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge))
         for name, cases in loads.items()
     }
     standards = {name: choice.name for name, choice in chosen.items()}
     rules = {name: choice.rule for name, choice in chosen.items() if choice.rule is not None}
     inadequate = {name: choice.rate for name, choice in chosen.items() if not choice.adequate}
-    written, reason = expression(standards, judge.atk_version, rules=rules)
+    written, reason = expression(standards, judge.atk_version, rules=rules, standards=known)
     blunt = {name: choice.blunt for name, choice in chosen.items() if not choice.sharp}
     weak = {name: loads[name] for name in (*inadequate, *blunt)}
     from opscan.judging.remedies import remedies  # only where something has to be said
-
-    def has_standard(dtype: str, cases: Sequence[Sequence[Load]]) -> bool:
-        choice = choose(dtype, cases, judge)
-        return choice.adequate and choice.sharp
 
     return Recommendation(
         standards,
@@ -165,13 +162,12 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         {name: choice.measure for name, choice in chosen.items() if choice.measure is not None},
         "; ".join(choice.note for choice in chosen.values() if choice.note),
         {name: choice.why for name, choice in chosen.items() if choice.why is not None},
-        remedies(weak, has_standard) if weak else "",
+        remedies(weak, partial(has_standard, judge=judge)) if weak else "",
     )
 
 
-def _dispatched(verdicts: Sequence[CaseVerdict], dtype: str) -> Choice | None:
+def _dispatched(verdicts: Sequence[CaseVerdict], dtype: str, known: Standards) -> Choice | None:
     """The step that ATK lets a dtype differ by, where a tensor of it needs a tolerance; None where it has no step."""
-    known = load_standards()
     name, _ = known.dispatch.get(dtype, ("", ""))
     rule = known.rule(name, dtype) if name else None
     needs = any(v.need == "tolerance" and v.tensor.dtype == dtype for case in verdicts for v in case.tensors)
@@ -192,10 +188,16 @@ def choose(
     the version can write them and they are better. `judge.standard` may ask for one of the two always. `standards`:
     those whose ladders are walked.
     """
-    known = standards or load_standards()
+    known = standards or judge.rules.standards
     if len(cases) == 1:  # a case file has a hundred thousand of them, and few different ones
         return _choose_once(dtype, tuple(map(_alike, cases[0])), judge, writable, known)
     return _choose(dtype, cases, judge, writable, known)
+
+
+def has_standard(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge) -> bool:
+    """Whether some standard is adequate and sharp."""
+    choice = choose(dtype, cases, judge)
+    return choice.adequate and choice.sharp
 
 
 def _alike(load: Load) -> Load:
@@ -239,17 +241,17 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
     return computed if judge.standard == DERIVED or computed.merit > named.merit else named
 
 
-def _ladder(verdicts: Sequence[CaseVerdict], dtype: str, scenario: str) -> Standards:
+def _ladder(verdicts: Sequence[CaseVerdict], dtype: str, judge: Judge) -> Standards:
     """The standards with the ladder that is assigned to a dtype: that of its loosest tensor, for one serves all.
 
     A dtype of which no case has a tensor goes by the tensors of the others, as if they had it.
     """
     tensors = [v.tensor for case in verdicts for v in case.tensors if v.need == "tolerance"]
-    known, own = load_standards(), [tensor for tensor in tensors if tensor.dtype == dtype]
+    known, own = judge.rules.standards, [tensor for tensor in tensors if tensor.dtype == dtype]
     if not tensors:
         return known
     loosest = max(own or tensors, key=lambda tensor: (CLASS_ORDER[tensor.numeric_class], tensor.extent))
-    steps = ladder_of(loosest if own else replace(loosest, dtype=dtype), scenario)
+    steps = ladder_of(loosest if own else replace(loosest, dtype=dtype), judge.scenario, judge.rules.assignments)
     return known if steps is None else _with_ladder(known, part_of(dtype), steps)
 
 

@@ -12,7 +12,7 @@ from opscan.judging.messages import acc_text, recommendation_text
 from opscan.judging.pass_rules import Rule
 from opscan.judging.safety import draws_nan, inputs_of, nan_possible
 from opscan.judging.settings import Judge
-from opscan.judging.standards import load_standards
+from opscan.judging.standards import Standards
 from opscan.judging.units import Unit
 from opscan.judging.verdicts import TensorVerdict
 from opscan.model import Evidence, Finding, KeyPath, NumericClass, Span, Spec
@@ -32,7 +32,7 @@ def reservations(spec: Spec, shown: str, evidence: Evidence, unit: Unit, judge: 
     yield from _golden_dtype(shown, unit, span)
     yield from _unread(spec, shown, evidence, floating)
     yield from _nan_under_equal(spec, shown, evidence, floating, span)
-    yield from _own_rows(spec, shown, span)
+    yield from _own_rows(spec, shown, span, judge.rules.standards)
     yield from _not_as_assigned(spec, shown, unit, judge, span, fix)
 
 
@@ -118,12 +118,11 @@ def _nan_under_equal(
         )
 
 
-def _own_rows(spec: Spec, shown: str, span: Span | None) -> Iterator[Finding]:
+def _own_rows(spec: Spec, shown: str, span: Span | None, data: Standards) -> Iterator[Finding]:
     """Rows of mixed_tolerance_bm that are not those of the published standard of the same form."""
     given = _keywords(spec.acc)
     if given is None:
         return
-    data = load_standards()
     declared = {str(dtype) for one in inputs_of(spec) if one.kind.startswith("tensor") for dtype in one.dtypes.values}
     for dtype in sorted(declared):
         own, published = data.rule("mixed-tolerance", dtype), data.rule("ecosystem-july", dtype)
@@ -155,7 +154,7 @@ def _not_as_assigned(
     """Where an entry of the assignments leaves no choice, another tolerance is not what was agreed on."""
     for case in unit.verdicts:
         for verdict in case.tensors:
-            steps = assigned(verdict.tensor, judge.scenario).standards or ()
+            steps = assigned(verdict.tensor, judge.scenario, judge.rules.assignments).standards or ()
             named = verdict.effective.name
             if (
                 verdict.need == "tolerance"

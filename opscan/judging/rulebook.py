@@ -1,25 +1,48 @@
-"""Everything a user's folder of rules can hold, checked at once, before the first file of a catalog is read."""
+"""Which rules, standards and assignments are in force: what ships, and behind it the folders of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from opscan.judging import folders, profiles, rules
+from opscan.dataclass import dataclass
+from opscan.judging.assignments import Assignments, load_assignments
+from opscan.judging.folders import installed_folders
+from opscan.judging.standards import Standards, standards_of
 
 
-def load(own: Sequence[Path], profile: str) -> None:
-    """Put the user's folders in force. Raises StandardsError, with file, line and column, for whatever is wrong there.
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """`folders`: those of installed packages first, so that the user's can override them."""
 
-    What ships is read when it is needed; its own tests check it.
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def standards(self) -> Standards:
+        return standards_of(self.folders)
+
+    @property
+    def assignments(self) -> Assignments:
+        return load_assignments(self.folders)
+
+
+def open_rulebook(own: Sequence[Path], profile: str) -> Rulebook:
+    """The rules of a run, all of them checked before the first file of a catalog is read.
+
+    Raises StandardsError, with file, line and column, for whatever is wrong in a folder of the user's own. What ships
+    is read when it is needed; its own tests check it.
     """
-    folders.use(own)
-    profiles.load_profile(profile)
-    if folders.own_folders():
-        from opscan.judging import assignments, exports, standards
+    from opscan.judging.profiles import load_profile
 
-        rules.own_rules()
-        standards.load_standards()
-        assignments.load_assignments()
+    rulebook = Rulebook((*installed_folders(), *own))
+    load_profile(profile, rulebook.folders)
+    if rulebook.folders:
+        from opscan.judging import exports
+        from opscan.judging.rules import own_rules
+
+        own_rules(rulebook.folders)
+        assert rulebook.standards
+        assert rulebook.assignments
         for tool in exports.TOOLS:
-            exports.load_entries(tool)
+            exports.load_entries(tool, rulebook.folders)
+    return rulebook

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from opscan.data import data_path
 from opscan.dataclass import dataclass
 from opscan.interface import SEVERITIES
-from opscan.judging import folders
 from opscan.judging.standards_file import Document, StandardsError, closest, read_document
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
 _FILE_NAME = r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml"
 _RESERVED = "OPS"
+Folders = tuple[Path, ...]
 Examples = tuple[tuple[str, Any], ...]
 _KEYS = ("severity", "summary", "why", "bad", "good")
 
@@ -49,30 +49,29 @@ class RuleText:
     match: Match | None = None
 
 
-def rule_names() -> tuple[str, ...]:
+def rule_names(own: Folders = ()) -> tuple[str, ...]:
     """Every rule's name: those that ship by id, then the user's."""
-    return tuple(_files(folders.own_folders()))
+    return tuple(_files(own))
 
 
-def own_rules() -> tuple[RuleText, ...]:
+def own_rules(own: Folders) -> tuple[RuleText, ...]:
     """The rules of the user's folders."""
-    own = folders.own_folders()
     return tuple(_load(own, name) for name in _files(own) if name not in _files(())) if own else ()
 
 
-def rule_id(name: str) -> str:
+def rule_id(name: str, own: Folders = ()) -> str:
     """The id of a rule, from its file's name alone. Raises KeyError for an unknown rule."""
-    return _ids(folders.own_folders())[name]
+    return _ids(own)[name]
 
 
-def rule_named(identifier: str) -> str | None:
+def rule_named(identifier: str, own: Folders = ()) -> str | None:
     """The name of the rule that has an id."""
-    return next((name for name, known in _ids(folders.own_folders()).items() if known == identifier), None)
+    return next((name for name, known in _ids(own).items() if known == identifier), None)
 
 
-def load_rule(name: str) -> RuleText:
+def load_rule(name: str, own: Folders = ()) -> RuleText:
     """The rule of that name or id. Raises KeyError if there is none, StandardsError if its file is not a rule."""
-    return _load(folders.own_folders(), name)
+    return _load(own, name)
 
 
 @lru_cache(maxsize=8)
@@ -118,7 +117,7 @@ def _rule_files(folder: Path) -> Sequence[Path]:
 
 @lru_cache(maxsize=256)
 def _load(own: tuple[Path, ...], name: str) -> RuleText:
-    path = _files(own)[rule_named(name) or name]
+    path = _files(own)[rule_named(name, own) or name]
     return read_rule(read_document(path), own=path.parent != data_path("rules"))
 
 

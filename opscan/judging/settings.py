@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opscan.dataclass import dataclass
+from opscan.judging.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class Judge:
     `standard`: `named` standards only, `derived` thresholds always, or `auto`: derived ones where the strictest
     adequate named standard is not sharp, or blind to a finer mistake. `hf32`: float32 contractions that the device runs
     as HF32 (`matmul`, `convolution`). `golden`: `framework` for a golden in its own order, `exact` for float64 rounded
-    back. `scenario`: the one whose assignments decide, where a spec serves several.
+    back. `scenario`: the one whose assignments decide, where a spec serves several. `rules`: those in force.
     """
 
     atk_version: str
@@ -22,3 +23,4 @@ class Judge:
     hf32: tuple[str, ...] = ()
     golden: str = "framework"
     scenario: str = "accuracy"
+    rules: Rulebook = Rulebook()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opscan.dataclass import dataclass
-from opscan.judging.assignments import assigned, compares_values, judged_as
+from opscan.judging.assignments import Assignments, assigned, compares_values, judged_as
 from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
@@ -107,7 +107,7 @@ def judge_spec(  # noqa: PLR0913
         if invariant is None:
             return _undecided(spec, base, evidence.reason, "unknown-shapes")
         evidence = invariant
-    judge = replace(judge, scenario=judged_as(scenarios.names))
+    judge = replace(judge, scenario=judged_as(scenarios.names, judge.rules.assignments))
     pairs = _classified(evidence.cases, classify, many, judge)
     runnable = [pair for pair in pairs if pair[1].tensors]
     findings = _mismatches(spec, shown, pairs)
@@ -164,14 +164,14 @@ def _decided(
 ) -> Judged:
     basis = unit.verdicts[0].classification.basis
     tensors = fold(unit.verdicts, unit.statuses, evidence.source)
-    compares = compares_values(base.scenarios)
+    compares = compares_values(base.scenarios, judge.rules.assignments)
     status = unit.status if compares else "ok"
     broken = next((f.message for f in findings if f.rule == "OPS104" and f.severity == "error"), "")
     status = "invalid" if broken else status
     report = replace(
         base,
         status=status,
-        reason=broken or _reason(status, tensors, evidence, base),
+        reason=broken or _reason(status, tensors, evidence, base, compares),
         basis=basis,
         recommended=dict(unit.recommendation.standards) or None,
         expression=unit.recommendation.expression,
@@ -179,8 +179,10 @@ def _decided(
         tensors=tensors if compares else tuple(_satisfied(tensor) for tensor in tensors),
     )
     if not compares:
-        reason = f"{_reason(status, tensors, evidence, base)}; no comparator decides it"
-        report = replace(report, recommended=_instead(unit, base), expression=None, expression_reason=reason)
+        reason = f"{_reason(status, tensors, evidence, base, compares)}; no comparator decides it"
+        report = replace(
+            report, recommended=_instead(unit, base, judge.rules.assignments), expression=None, expression_reason=reason
+        )
         return Judged(report, tuple(findings))
     fix = fix_label(spec, evidence, unit, basis, established=base.scenario_source is not None)
     judged = standard_findings(spec, report, evidence, unit, fix)
@@ -192,12 +194,12 @@ def _decided(
     return Judged(report, (*findings, *judged), proposal, unit.recommendation.note)
 
 
-def _instead(unit: Unit, base: FileReport) -> dict[str, str] | None:
+def _instead(unit: Unit, base: FileReport, known: Assignments) -> dict[str, str] | None:
     """The standard per dtype of a run that does not compare outputs with a golden, if any is assigned."""
-    scenario = judged_as(base.scenarios)
+    scenario = judged_as(base.scenarios, known)
     found = {}
     for verdict in (v for case in unit.verdicts for v in case.tensors):
-        steps = assigned(verdict.tensor, scenario).standards
+        steps = assigned(verdict.tensor, scenario, known).standards
         found.update({verdict.tensor.dtype: steps[0]} if steps else {})
     return found or None
 
@@ -319,8 +321,8 @@ def _mismatches(spec: Spec, shown: str, pairs: Sequence[tuple[Case, Classificati
     return [find("shapes-cannot-meet", shown, message, spans=[span], count=len(refused), severity=severity)]
 
 
-def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, base: FileReport) -> str:
-    if not compares_values(base.scenarios):
+def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, base: FileReport, compares: bool) -> str:
+    if not compares:
         if "determinism" in base.scenarios:
             return "runs on one device are compared with each other: bitwise is right"
         return f"a {base.scenarios[0]} run compares no values"

@@ -11,13 +11,13 @@ from typing import Any
 
 from opscan.data import data_path
 from opscan.dataclass import dataclass
-from opscan.judging import folders
 from opscan.judging.floating import FORMATS, part_of
+from opscan.judging.folders import files_named
 from opscan.judging.pass_rules import PASS_RULES, Rule
 from opscan.judging.standards_file import Document, Place, StandardsError, closest, read_document
 
 __all__ = ["Atk", "Standard", "Standards", "StandardsError", "Writing", "did_you_mean", "known_comparators"]
-__all__ += ["load_standards", "registered"]
+__all__ += ["load_standards", "registered", "standards_of"]
 
 _REQUIRED = ("meaning", "passes", "nan_inf", "source")
 _STANDARD_KEYS = (*_REQUIRED, "extends", "relative", "recommended", "levels", "dtypes", "small_domain", "types", "atk")
@@ -125,16 +125,15 @@ class Standards:
 def load_standards(*extensions: Path) -> Standards:
     """The shipped standards; an extension adds standards and ladders, or replaces those of the same name.
 
-    Without extensions those of the folders in force. Raises StandardsError, whose message begins with
-    `file:line:column:`.
+    Raises StandardsError, whose message begins with `file:line:column:`.
     """
-    return _load(data_path("rules", "standards.yaml"), extensions) if extensions else _in_force(folders.own_folders())
+    return _load(data_path("rules", "standards.yaml"), extensions)
 
 
 @lru_cache(maxsize=8)
-def _in_force(own: tuple[Path, ...]) -> Standards:  # noqa: ARG001  what the answer depends on
-    shipped, *extensions = folders.files_named("standards.yaml")
-    return _load(shipped, tuple(extensions))
+def standards_of(own: tuple[Path, ...]) -> Standards:
+    """The standards of the user's folders over those that ship. Raises StandardsError."""
+    return load_standards(*files_named("standards.yaml", own)[1:])
 
 
 @lru_cache(maxsize=8)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 
 from opscan.dataclass import dataclass
 from opscan.judging.findings import from_faults
-from opscan.judging.rules import load_rule, rule_id, rule_names
+from opscan.judging.rules import Folders, load_rule, rule_id, rule_names
 from opscan.model import Edit, Fault, Finding, Source, Span
 from opscan.reading import Comment, comments_of
 
@@ -54,14 +55,19 @@ class _File:
 
 
 def suppress(
-    findings: Sequence[Finding], sources: Mapping[str, Source], enabled: Collection[str], undecided: Collection[str]
+    findings: Sequence[Finding],
+    sources: Mapping[str, Source],
+    enabled: Collection[str],
+    undecided: Collection[str],
+    own: Folders = (),
 ) -> Outcome:
     """Take away what comments silence, and report comments that silence nothing or cannot be read.
 
     `sources` by the path that findings carry. `enabled`: the names of the rules that this run reports. `undecided`:
-    paths of files that could not be judged, whose suppressions of standards may be needed another time.
+    paths of files that could not be judged, whose suppressions of standards may be needed another time. `own`: the
+    folders of the user's rules.
     """
-    files = {path: file for path, source in sources.items() if (file := _read(source)) is not None}
+    files = {path: file for path, source in sources.items() if (file := _read(source, own)) is not None}
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
@@ -70,23 +76,23 @@ def suppress(
         kept += [left] if left else []
         silenced += [gone] if gone else []
     for path, file in files.items():
-        faults = [*file.faults, *_unused(file, enabled, path in undecided)]
+        faults = [*file.faults, *_unused(file, enabled, path in undecided, own)]
         kept += from_faults(path, [fault for fault in faults if fault.rule in enabled])
     return Outcome(tuple(kept), tuple(silenced))
 
 
-def _read(source: Source) -> _File | None:
+def _read(source: Source, own: Folders) -> _File | None:
     comments = comments_of(source)
     if not comments:
         return None
     file = _File(source, [], [])
     for comment in comments:
-        for item in _parse(comment):
+        for item in _parse(comment, own):
             (file.suppressions if isinstance(item, Suppression) else file.faults).append(item)  # type: ignore[arg-type]
     return file
 
 
-def _parse(comment: Comment) -> Iterator[Suppression | Fault]:
+def _parse(comment: Comment, own: Folders) -> Iterator[Suppression | Fault]:
     """The suppressions of a comment, and a fault for whatever in it cannot be read."""
     directive = _DIRECTIVE.match(comment.text)
     rest = directive["rest"] if directive else ""
@@ -104,11 +110,11 @@ def _parse(comment: Comment) -> Iterator[Suppression | Fault]:
         yield _malformed(comment, f"name the rules: `# opscan: {word}[OPS101]`; nothing silences all of them")
         return
     for name in names:
-        known = _known(name)
+        known = _known(name, own)
         if known in _OWN:
             yield _malformed(comment, f"{name} cannot be silenced by a comment; put it under `ignore` in the settings")
         elif known is None:
-            yield _malformed(comment, f"there is no rule {name!r}{_rule_hint(name)}")
+            yield _malformed(comment, f"there is no rule {name!r}{_rule_hint(name, own)}")
         else:
             yield Suppression(known, name, None if word == "ignore-file" else comment.line, comment)
 
@@ -117,8 +123,9 @@ def _malformed(comment: Comment, message: str) -> Fault:
     return Fault("malformed-suppression", f"this comment silences nothing: {message}", comment.span)
 
 
-def _known(name: str) -> str | None:
-    return next((known for known in rule_names() if name in (known, rule_id(known))), None)
+@lru_cache(maxsize=1024)
+def _known(name: str, own: Folders) -> str | None:
+    return next((known for known in rule_names(own) if name in (known, rule_id(known, own))), None)
 
 
 def _hint(word: str) -> str:
@@ -128,12 +135,13 @@ def _hint(word: str) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def _rule_hint(name: str) -> str:
-    if any(rule_id(known).startswith(name) for known in rule_names()) and name:
+def _rule_hint(name: str, own: Folders) -> str:
+    ids = [rule_id(known, own) for known in rule_names(own)]
+    if name and any(identifier.startswith(name) for identifier in ids):
         return "; a comment names a whole rule, not a prefix"
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [*rule_names(), *map(rule_id, rule_names())], n=1, cutoff=0.7)
+    close = get_close_matches(name, [*rule_names(own), *ids], n=1, cutoff=0.7)
     return f", did you mean {close[0]!r}?" if close else "; `opscan rules` lists them"
 
 
@@ -178,11 +186,12 @@ def _lines_of(place: Span, text: str) -> set[int]:
     return lines
 
 
-def _unused(file: _File, enabled: Collection[str], undecided: bool) -> Iterator[Fault]:
+def _unused(file: _File, enabled: Collection[str], undecided: bool, own: Folders) -> Iterator[Fault]:
     """A fault for each rule that a comment names and that is reported in this run, but not where the comment stands."""
     by_comment: dict[Comment, list[Suppression]] = {}
     for one in file.suppressions:
-        unsure = one.rule not in enabled or load_rule(one.rule).catalog or (undecided and rule_id(one.rule) >= "OPS1")
+        unsure = one.rule not in enabled or load_rule(one.rule, own).catalog
+        unsure = unsure or (undecided and rule_id(one.rule, own) >= "OPS1")
         if one not in file.used and not unsure:
             by_comment.setdefault(one.comment, []).append(one)
     witness = _witness(file.source) if by_comment else None
@@ -190,7 +199,9 @@ def _unused(file: _File, enabled: Collection[str], undecided: bool) -> Iterator[
         edit = _removal(file.source, comment, [one.written for one in useless], witness) if witness else None
         for one in useless:
             where = "in this file" if one.line is None else "here"
-            message = f"{rule_id(one.rule)} {one.rule} is silenced {where}, but nothing raises it: remove the comment"
+            message = (
+                f"{rule_id(one.rule, own)} {one.rule} is silenced {where}, but nothing raises it: remove the comment"
+            )
             yield Fault("unused-suppression", message, comment.span, edit)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.judging.assignments import assigned
+from opscan.judging.assignments import Assignments, assigned
 from opscan.judging.effective import Effective, effective
 from opscan.judging.loads import Load, load_of
 from opscan.judging.pass_rules import Rule
@@ -52,9 +52,9 @@ class CaseVerdict:
         return 1.0 - passed
 
 
-def need_of(tensor: TensorClass, scenario: str = "accuracy") -> str:
+def need_of(tensor: TensorClass, scenario: str, known: Assignments) -> str:
     """What the assignments say of a tensor: bits, either, tolerance or none."""
-    needs = assigned(tensor, scenario).needs
+    needs = assigned(tensor, scenario, known).needs
     return "none" if needs == "nothing" else needs
 
 
@@ -80,8 +80,8 @@ def judge_case(case: Case, classification: Classification, acc: Any, judge: Judg
 
 
 def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, own: bool) -> TensorVerdict:
-    rule = effective(acc, tensor.dtype, judge.atk_version)
-    need = need_of(tensor, judge.scenario)
+    rule = effective(acc, tensor.dtype, judge.atk_version, standards=judge.rules.standards)
+    need = need_of(tensor, judge.scenario, judge.rules.assignments)
     if need == "none" or rule.rule is None or rule.crash:
         return TensorVerdict(tensor, rule, need, "unknown")
     exact = rule.rule.exact

@@ -7,6 +7,7 @@ it shares the tolerance of a whole ATK case.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from opscan import __version__
@@ -15,9 +16,9 @@ from opscan.model import CLASS_ORDER, Audit, FileReport, NumericClass, TensorRep
 from opscan.reporting.json_format import dumps
 
 
-def export(audit: Audit, tool: str) -> str:
+def export(audit: Audit, tool: str, own: tuple[Path, ...] = ()) -> str:
     """The mapping of every spec and case file of an audit, as JSON. Raises StandardsError for a broken exports.yaml."""
-    entries = load_entries(tool)
+    entries = load_entries(tool, own)
     files = [_file(report, tool, entries) for report in sorted(audit.files, key=lambda report: report.path)
              if report.kind in ("spec", "cases")]  # fmt: skip
     return dumps({"schema": 1, "opscan": __version__, "tool": tool, "files": files})

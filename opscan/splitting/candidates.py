@@ -46,7 +46,7 @@ def candidates(audited: Audited) -> Iterator[Candidate | tuple[str, str]]:
     specs = {file.source.path.as_posix(): file for file in audited.catalog.files if isinstance(file, Spec)}
     for report in audited.audit.files:
         spec = specs.get(report.path)
-        if spec is None or not spec.backward or not compares_values(report.scenarios):
+        if spec is None or not spec.backward or not compares_values(report.scenarios, audited.judge.rules.assignments):
             continue
         links = audited.catalog.links(spec)
         if report.status in ("unknown", "invalid"):

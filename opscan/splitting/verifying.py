@@ -84,7 +84,7 @@ class Verifier:
             hint = "" if self._settings.run_generators else " (--run-generators runs it)"
             raise NotSplit(f"the shapes that its generator makes are not certain: {evidence.reason}{hint}")
         questions = [Question(case, links.golden) for case in evidence.cases]
-        judge = replace(self._judge, scenario=judged_as(links.scenarios.names))
+        judge = replace(self._judge, scenario=judged_as(links.scenarios.names, self._judge.rules.assignments))
         verdicts = []
         for case, known in zip(evidence.cases, self._classifier.classify_many(questions), strict=True):
             if not known.tensors:

@@ -72,8 +72,8 @@ def test_what_is_assigned(row: dict[str, Any]) -> None:
     scenario, kind, dtype, more = row["in"]
     more = {**more, "depends_on": tuple(more.get("depends_on", ()))}
     tensor = TensorClass("output:0", "output", dtype, (8,), NumericClass(kind), extent=64, **more)
-    assert need_of(tensor, scenario) == row["needs"]
-    assert ladder_of(tensor, scenario) == (row["ladder"] and tuple(row["ladder"]))
+    assert need_of(tensor, scenario, load_assignments()) == row["needs"]
+    assert ladder_of(tensor, scenario, load_assignments()) == (row["ladder"] and tuple(row["ladder"]))
 
 
 def test_the_ladders_of_small_values_loosen_step_by_step() -> None:
@@ -90,10 +90,10 @@ def test_the_ladders_of_small_values_loosen_step_by_step() -> None:
 
 def test_every_scenario_says_what_it_compares() -> None:
     assert tuple(load_assignments().scenarios) == SCENARIOS
-    assert judged_as(("accuracy", "small-value", "memory")) == "small-value"
-    assert judged_as(("accuracy", "memory")) == "accuracy"
-    assert judged_as(("memory", "determinism")) == "memory"
-    assert not compares_values(("memory", "determinism", "performance"))
+    assert judged_as(("accuracy", "small-value", "memory"), load_assignments()) == "small-value"
+    assert judged_as(("accuracy", "memory"), load_assignments()) == "accuracy"
+    assert judged_as(("memory", "determinism"), load_assignments()) == "memory"
+    assert not compares_values(("memory", "determinism", "performance"), load_assignments())
 
 
 def test_small_values_get_an_absolute_term_that_fits_them(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from opscan.judging.derived import derive
 from opscan.judging.effective import effective
 from opscan.judging.expression import expression
 from opscan.judging.loads import Load, load_of
-from opscan.judging.recommend import choose
+from opscan.judging.recommend import choose, has_standard
 from opscan.judging.remedies import remedies
 from opscan.judging.settings import Judge
 from opscan.judging.sharpness import BLIND, FINER, passing, sees
@@ -177,14 +178,14 @@ def test_remedies_are_tried_before_they_are_told() -> None:
     named = replace(JUDGE, standard="named")
     cases = [[load("fp32", 65536, 512, 1e4, cause="broadcast")]]
     assert not choose("fp32", cases, named).adequate
-    words = remedies({"fp32": cases}, named)
+    words = remedies({"fp32": cases}, partial(has_standard, judge=named))
     extent = int(words.split("at most ")[1].split()[0])
     assert choose("fp32", [[load("fp32", extent, 512, 1e4)]], named).adequate
     beyond = choose("fp32", [[load("fp32", 2 * extent, 512, 1e4)]], named)
     assert not (beyond.adequate and beyond.sharp)
     assert "compare without the broadcast" in words
     small = [[load("fp32", 64, 512, 1e-6)]]
-    assert "widen the range to [-5, 5]" in remedies({"fp32": small}, named)
+    assert "widen the range to [-5, 5]" in remedies({"fp32": small}, partial(has_standard, judge=named))
 
 
 def told(op: str, judge: Judge = JUDGE, **fields: Any) -> Load:
@@ -246,5 +247,6 @@ def test_of_many_cases_a_remedy_is_tried_on_some_and_on_the_largest() -> None:
     named = replace(JUDGE, standard="named")
     small, large = ([load("fp32", extent, 8192, 1000.0)] for extent in (64, 65536))
     many = [*[small] * 701, large, *[small] * 701]
-    assert remedies({"fp32": many}, named) == remedies({"fp32": [*[small] * 250, large, *[small] * 250]}, named)
-    assert "reduce at most" in remedies({"fp32": many}, named)
+    fits = partial(has_standard, judge=named)
+    assert remedies({"fp32": many}, fits) == remedies({"fp32": [*[small] * 250, large, *[small] * 250]}, fits)
+    assert "reduce at most" in remedies({"fp32": many}, fits)

@@ -15,12 +15,11 @@ from opscan.audit import Audited, audit_paths
 from opscan.config import ConfigError, Settings, load_settings
 from opscan.fixing import plan_fixes
 from opscan.judging import folders
-from opscan.judging.assignments import load_assignments
 from opscan.judging.declared import hits, path_text, read_match
 from opscan.judging.profiles import load_profiles
-from opscan.judging.rulebook import load
+from opscan.judging.rulebook import open_rulebook
 from opscan.judging.rules import load_rule, read_rule, rule_names
-from opscan.judging.standards import load_standards
+from opscan.judging.standards import load_standards, standards_of
 from opscan.judging.standards_file import Document, StandardsError, read_document
 from opscan.reporting.exports import export
 
@@ -93,12 +92,6 @@ inputs:
 """
 
 
-@pytest.fixture(autouse=True)
-def _nothing_stays_in_force() -> Iterator[None]:
-    yield
-    folders.use(())
-
-
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     folder = tmp_path / "house"
@@ -120,7 +113,7 @@ def test_what_is_wrong_is_said_at_load(case: dict[str, str], house: Path) -> Non
     assert FILES[case["file"]].count(case["old"]) == 1
     path.write_text(FILES[case["file"]].replace(case["old"], case["new"]))
     with pytest.raises(StandardsError) as refused:
-        load((house,), "recommended")
+        open_rulebook((house,), "recommended")
     assert str(refused.value).startswith(f"{path}:{case['at']}"), str(refused.value)
     assert case["message"] in str(refused.value)
 
@@ -147,7 +140,7 @@ def test_whatever_stands_in_a_data_file_never_raises_anything_else(name: str, ho
             (folder / own.name).write_text(own.read_text())
         (folder / name).write_text(yaml.safe_dump(changed))
         try:
-            load((folder,), "recommended")
+            open_rulebook((folder,), "recommended")
         except StandardsError as problem:
             refused += 1
             assert str(problem).startswith(f"{folder / name}:")  # noqa: PT017  most variants are refused, not all
@@ -179,12 +172,12 @@ def test_whatever_stands_in_a_rule_never_raises_anything_else(tmp_path: Path) ->
 def test_files_that_are_nothing_are_refused(name: str, message: str, house: Path) -> None:
     (house / name).write_text(RULE)
     with pytest.raises(StandardsError, match=message):
-        load((house,), "recommended")
+        open_rulebook((house,), "recommended")
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StandardsError, match="no such folder of rules"):
-        load((tmp_path / "none",), "recommended")
+        open_rulebook((tmp_path / "none",), "recommended")
 
 
 def test_a_declared_rule_finds_and_mends(house: Path) -> None:
@@ -213,8 +206,8 @@ def test_a_declared_rule_can_be_silenced_selected_and_explained(house: Path) -> 
     silenced = SPEC.replace("# all of them", "# opscan: ignore[HOUSE001]")
     assert "HOUSE001" not in {f.rule for f in audit(house, silenced).audit.findings}
     assert {f.rule for f in audit(house, select=("HOUSE",)).audit.findings} == {"HOUSE001"}
-    assert load_rule("no-fp64").summary == "A dtype that no kernel has"
-    assert rule_names()[-1] == "no-fp64"
+    assert load_rule("no-fp64", (house,)).summary == "A dtype that no kernel has"
+    assert rule_names((house,))[-1] == "no-fp64"
 
 
 def test_profiles_of_ones_own(house: Path) -> None:
@@ -222,7 +215,7 @@ def test_profiles_of_ones_own(house: Path) -> None:
     night = {f.rule: f.severity for f in audit(house, profile="night").audit.findings}
     assert night["HOUSE001"] == "error"
     assert "OPS101" not in night
-    assert {"strict", "recommended", "lenient", "gate", "night"} == set(load_profiles())
+    assert {"strict", "recommended", "lenient", "gate", "night"} == set(load_profiles((house,)))
 
 
 def test_standards_and_assignments_of_ones_own(house: Path) -> None:
@@ -231,15 +224,14 @@ def test_standards_and_assignments_of_ones_own(house: Path) -> None:
     assert (report.recommended["fp16"], report.recommended["fp32"]) == ("house", "house")
     assert report.expression["mixed_tolerance_bm"]["fp16_rtol"] == 2e-3
     assert report.expression["mixed_tolerance_bm"]["fp16_atol"] == 1e-3
-    loose = load_standards().rule("house-loose", "fp32")
+    loose = standards_of((house,)).rule("house-loose", "fp32")
     assert loose is not None
     assert (loose.share, loose.rtol, loose.max_ulp) == (0.0, 1e-3, 65536)
-    folders.use(())
     assert "house" not in load_standards().standards
 
 
 def test_names_of_other_tools_of_ones_own(house: Path) -> None:
-    (file,) = json.loads(export(audit(house, standard="named").audit, "ttk"))["files"]
+    (file,) = json.loads(export(audit(house, standard="named").audit, "ttk", (house,)))["files"]
     named = {dtype: row["is"] for dtype, row in file["tensors"]["output:0"].items()}
     assert named == {"fp32": "close", "fp64": "mix_tolerance", "fp16": "close"}
 
@@ -249,8 +241,8 @@ def test_a_standard_may_extend_the_one_it_replaces(house: Path) -> None:
         "standards: {double-thousandth: {extends: double-thousandth, dtypes: {fp16: {rtol: 3.0e-3}}}, "
         "house: {extends: double-thousandth}}\n"
     )
-    load((house,), "recommended")
-    rules = [load_standards().rule(name, "fp16") for name in ("double-thousandth", "house")]
+    own = open_rulebook((house,), "recommended").standards
+    rules = [own.rule(name, "fp16") for name in ("double-thousandth", "house")]
     assert [rule and (rule.rtol, rule.atol) for rule in rules] == [(3e-3, 1e-3)] * 2
 
 
@@ -281,13 +273,13 @@ def test_an_installed_package_offers_rules_without_being_imported(
     folders.installed_folders.cache_clear()
     try:
         assert folders.installed_folders() == (package / "rules",)
-        load((), "night")
-        assert "no-fp64" in rule_names()
-        assert load_assignments().entries[0].standards == ("house",)
+        rulebook = open_rulebook((), "night")
+        assert "no-fp64" in rule_names(rulebook.folders)
+        assert rulebook.assignments.entries[0].standards == ("house",)
         points.write_text("[opscan.rules]\nhouse = house_rules.elsewhere\n")
         folders.installed_folders.cache_clear()
         with pytest.raises(StandardsError, match=r"entry point 'house' of opscan\.rules"):
-            load((), "recommended")
+            open_rulebook((), "recommended")
     finally:
         folders.installed_folders.cache_clear()
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from opscan.audit import Audited, audit_paths
 from opscan.config import Settings
 from opscan.fixing import plan_fixes
-from opscan.judging import folders
 
 RULE = """\
 severity: warning
@@ -31,12 +27,6 @@ bad: |
 good: |
   {"inputs": [{"type": "attr", "dtype": "fp64"}]}
 """
-
-
-@pytest.fixture(autouse=True)
-def _nothing_stays_in_force() -> Iterator[None]:
-    yield
-    folders.use(())
 
 
 def case(number: int, dtype: str, size: int = 4, acc: str = "single_bm") -> dict[str, Any]:
