@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opscan.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +18,7 @@ class Judge:
     adequate named standard is not sharp, or blind to a finer mistake. `hf32`: float32 contractions that the device runs
     as HF32 (`matmul`, `convolution`). `golden`: `framework` for a golden in its own order, `exact` for float64 rounded
     back. `scenario`: the one whose assignments decide, where a spec serves several.
+    `device`: whose function bounds and orders of addition count, None for the widest of all.
     """
 
     atk_version: str
@@ -22,3 +28,4 @@ class Judge:
     hf32: tuple[str, ...] = ()
     golden: str = "framework"
     scenario: str = "accuracy"
+    device: Device | None = None
