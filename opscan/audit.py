@@ -36,6 +36,7 @@ from opscan.shapes import Catalog, companions, evidence_of, executor_companions,
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
+    from opscan.judging.devices import Device
     from opscan.judging.specs import Judged, Many
     from opscan.numerics import Plan
 
@@ -102,6 +103,7 @@ class _Run:
             standard=settings.standard,
             hf32=settings.hf32,
             golden=settings.golden,
+            device=_device(settings.device),
         )
         limits = Limits(settings.jobs, settings.trace_seconds, settings.trace_mebibytes)
         self._classifier = Classifier(Store(), limits)
@@ -217,7 +219,7 @@ class _Run:
         if self._settings.confirm:
             from opscan.confirming import confirmed
 
-            judged = confirmed(judged, links.golden, self._settings)
+            judged = confirmed(judged, links.golden, self._judge, self._settings)
         judged = self._with_twin(spec, judged)
         self._standards_at[shown] = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",))
         findings = [*from_faults(shown, evidence.faults), *judged.findings, *_of_executor(spec, shown, links.executor)]
@@ -301,7 +303,8 @@ class _Run:
             self.add_finding(find("torch-missing", first, self._classifier.missing))
         self._classifier.close()
         kept, suppressed = self._reported()
-        audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed)
+        device = self._judge.device.name if self._judge.device is not None else ""
+        audit = Audit(self._settings.atk_version, tuple(self._reports), kept, suppressed, device)
         return Audited(audit, self._sources, self._catalog, self._judge)
 
     def _reported(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
@@ -321,6 +324,14 @@ class _Run:
         undecided = {report.path for report in self._reports if report.status in ("unknown", "invalid")}
         outcome = suppress(kept, self._sources, enabled, undecided)
         return tuple(profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name)), outcome.suppressed
+
+
+def _device(name: str) -> Device | None:
+    if not name:
+        return None
+    from opscan.judging.devices import find_device
+
+    return find_device(name)
 
 
 def _kinds_of(cases: Sequence[Case]) -> Sequence[Case]:

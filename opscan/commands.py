@@ -16,6 +16,7 @@ from opscan.model import Case, Classification, Finding
 
 if TYPE_CHECKING:
     from opscan.audit import Audited
+    from opscan.judging.devices import Device
     from opscan.numerics import Limits
     from opscan.numerics.names import Origin
 
@@ -79,6 +80,7 @@ def _audit(paths: Sequence[Path], settings: Settings) -> Audited:
     _load_rules(settings)
     _require_rules([*settings.select, *settings.ignore])
     _require_version(settings.atk_version)
+    _require_device(settings.device)
     return audit_paths(paths, settings)
 
 
@@ -98,6 +100,21 @@ def _require_version(version: str) -> None:
 
     try:
         load_standards().profile(version)
+    except ValueError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def _require_device(name: str) -> Device | None:
+    """The device named, None for no name; a wrong name is a usage error that says which there are."""
+    if not name:
+        return None
+    from opscan.judging.devices import find_device
+    from opscan.judging.standards_file import StandardsError
+
+    try:
+        return find_device(name)
+    except StandardsError as problem:
+        raise click.UsageError(str(problem)) from None
     except ValueError as problem:
         raise click.UsageError(str(problem)) from None
 
@@ -205,7 +222,14 @@ def _put_diff(diff: str) -> None:
 def run_explain(
     case: Case, patterns: Sequence[Case] | None, settings: Settings, form: str | None, output: Path | None
 ) -> int:
-    """Classify one call and show why, or its broadcast patterns side by side; 1 if nothing is known of it."""
+    """Classify one call and show why, or its broadcast patterns side by side; 1 if nothing is known of it.
+
+    With a device the answer says what is documented of it for the call.
+    """
+    device = None
+    if settings.device:
+        _load_rules(settings)
+        device = _require_device(settings.device)
     from opscan.numerics import Classifier, Limits, Question
     from opscan.reporting import render_explanation, render_patterns
 
@@ -220,7 +244,7 @@ def run_explain(
         return int(not known[0].tensors)
     answer = _answer(case, limits)
     origin = _origin(answer, name)
-    _put(render_explanation(answer, name, chosen, color=terminal, width=width, origin=origin), output)
+    _put(render_explanation(answer, name, chosen, color=terminal, width=width, origin=origin, device=device), output)
     return int(not answer.tensors)
 
 
@@ -264,6 +288,9 @@ def run_validate(
     for path in paths:
         if not path.exists():
             raise Failure(f"no such file or folder: {path}")
+    if device.startswith("simulated:"):
+        _load_rules(settings)
+        _require_device(device.partition(":")[2])
     try:
         confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
     except DeviceMissing as problem:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opscan.dataclass import dataclass
 from opscan.judging import folders
 from opscan.judging.orders import WAYS, Order
-from opscan.judging.standards_file import Document, Place, closest, read_document
+from opscan.judging.standards_file import Document, Place, read_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +53,11 @@ def find_device(name: str) -> Device:
     found = next((device for each, device in known.items() if each.lower() == name.lower()), None)
     if found is not None:
         return found
-    near = closest(name.upper(), known) or closest(name.lower(), known)
-    hint = f"; did you mean {near}?" if near else ""
+    from difflib import get_close_matches
+
+    by_letters = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), by_letters, n=1, cutoff=0.6)
+    hint = f"; did you mean {by_letters[near[0]]}?" if near else ""
     raise ValueError(f"there is no device {name!r}{hint}; known: {', '.join(known)}")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDINGS = 8
 _REDUCED = (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
-_ORDERED = ("broadcast", "reduction")
+ORDERED = ("broadcast", "reduction")
 """Causes of sums that go through a vector unit, whose order a vendor may document."""
 _UNORDERED = ("scatter", "window", "scan")
 """Causes of sums for which no vendor documents one; the sums within a contraction are told by their step."""
@@ -185,7 +185,7 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
         factors="hf32" if products and tensor.dtype == "fp32" and _runs_as_hf32(packets, judge) else "",
         factor_roundoff=2.0 ** -(device.hf32 + 1) if device and device.hf32 else HF32_INPUT_ROUNDOFF,
         golden=_golden(tensor, packets, case, judge, own) if extent > 2 else judge.golden,
-        order=device.order if device and tensor.cause in _ORDERED else None,
+        order=device.order if device and tensor.cause in ORDERED else None,
         cause=tensor.cause or "",
         spread=spread,
         unproven="" if sized else unproven,

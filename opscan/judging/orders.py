@@ -145,6 +145,8 @@ class Order:
 
     def of(self, n: int) -> tuple[tuple[float, ...], ...]:
         """The fans of every order that it may take over `n` addends."""
+        if n <= 3:
+            return (chain(n),)  # they differ in nothing
         found: dict[tuple[float, ...], None] = {}
         for way in self.ways:
             for count in self.cores:
@@ -161,8 +163,10 @@ class Order:
             return cascade(n)
         if way == "tree" or n <= self.repeat:
             return tree(n)
-        repeats = n / self.repeat
-        return (repeats, *tree(self.repeat)) if way == "vectors" else (*tree(self.repeat), repeats)
+        tile = n if n <= 16 * LONGEST_SINGLE_CHAIN else LONGEST_LANE_CHAIN  # longer chains are cut, as in `worst`
+        inner: tuple[float, ...] = (tile / self.repeat,)
+        inner = (*inner, *tree(self.repeat)) if way == "vectors" else (*tree(self.repeat), *inner)
+        return (*inner, n / tile)
 
 
 def legitimate(n: int, order: Order | None) -> tuple[tuple[float, ...], ...]:

@@ -16,10 +16,11 @@ def load(own: Sequence[Path], profile: str) -> None:
     folders.use(own)
     profiles.load_profile(profile)
     if folders.own_folders():
-        from opscan.judging import assignments, exports, standards
+        from opscan.judging import assignments, devices, exports, standards
 
         rules.own_rules()
         standards.load_standards()
         assignments.load_assignments()
+        devices.load_devices()
         for tool in exports.TOOLS:
             exports.load_entries(tool)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opscan.judging.declared import Match
 
 SEVERITIES = ("error", "warning", "info")
-DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
+DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml", "devices.yaml")
 _FILE_NAME = r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml"
 _RESERVED = "OPS"
 Examples = tuple[tuple[str, Any], ...]

@@ -12,7 +12,15 @@ from opscan.judging.comparators import comparator_findings
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
 from opscan.judging.loads import dtypes_of
-from opscan.judging.messages import acc_text, doubtful, recommendation_text, share_of_run, told, wrong_text
+from opscan.judging.messages import (
+    acc_text,
+    doubtful,
+    implementation_text,
+    recommendation_text,
+    share_of_run,
+    told,
+    wrong_text,
+)
 from opscan.judging.reservations import reservations
 from opscan.judging.safety import fix_label, inputs_of, nan_possible, unproven_step
 from opscan.judging.settings import Judge
@@ -207,6 +215,7 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if inadequate:
         rate = share_of_run(unit.rate, cases)
         message = f"{written} fails correct kernels in {rate}: {told(inadequate, evidence)}; {advice}"
+        message += implementation_text(unit)
         add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
     if rowless:
         dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))

@@ -28,7 +28,7 @@ def validate(
     paths: Sequence[Path], settings: Settings, device: str, *, runs: int, max_cases: int
 ) -> list[Confirmation]:
     """See `opscan.validating.validate_paths`."""
-    opened = open_device(device)
+    opened = open_device(device, settings.hf32)
     found, missing = reading.discover(paths)
     files = [reading.read_file(path) for path in found]
     catalog = link([*files, *_beside(files)])

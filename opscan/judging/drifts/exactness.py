@@ -20,6 +20,11 @@ _INFINITE = 1e38
 """A difference beyond all tolerances."""
 
 
+def aten_name(step: str) -> str:
+    """What ATen, and a device's file, call the function of a step."""
+    return _ATEN.get(step, step)
+
+
 def approximation(name: str, form: str, device: Device | None) -> float:
     """Deviation, in units in the last place, of what a function errs on both sides beside the last rounding.
 
@@ -31,13 +36,13 @@ def approximation(name: str, form: str, device: Device | None) -> float:
     golden = ULPS[name] - _IEEE if form in ("fp32", "fp64") else 0.0
     if device is None:
         return math.sqrt(2 / 3) * golden
-    own = device.ulp(_ATEN.get(name, name), form, golden + _IEEE) - _IEEE
+    own = device.ulp(aten_name(name), form, golden + _IEEE) - _IEEE
     return math.sqrt((own * own + golden * golden) / 3)
 
 
 def flushing(name: str, given: Sequence[Column], column: Column, form: str, device: Device | None) -> Column:
     """`column`, a function of `given`, and the difference made by a device that takes subnormal numbers for zero."""
-    if device is None or _ATEN.get(name, name) not in device.flushed or form not in FORMATS:
+    if device is None or aten_name(name) not in device.flushed or form not in FORMATS:
         return column
     least = 2.0 ** FORMATS[form].least
     hit = [
