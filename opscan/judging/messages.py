@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opscan.judging.drifts.formulas import keeps_short
+from opscan.judging.drifts.formulas import keeps_short, steps_of
 from opscan.judging.floating import SHORT
 from opscan.judging.recommend import Recommendation
 from opscan.judging.sharpness import BLUNT, MISTAKES, WRONG
@@ -112,6 +112,8 @@ def implementation_text(unit: Unit) -> str:
     verdicts = [v for case in unit.verdicts for v in case.tensors if not v.exact and v.failure]
     worst = max(verdicts, key=lambda verdict: verdict.failure, default=None)
     if worst is None or worst.load is None or worst.load.spread is None or worst.tensor.dtype not in SHORT.values():
+        return ""
+    if steps_of(worst.tensor.formula) < 2:
         return ""
     kernel = "; judged by a fused kernel, which keeps fp32 inside and rounds once at the end"
     if keeps_short(worst.tensor.formula, worst.tensor.dtype):

@@ -70,6 +70,11 @@ def _spread(
         return str(step)
 
 
+def steps_of(formula: Formula) -> int:
+    """How many steps compute anything."""
+    return sum(step[0] not in _LEAVES and step[0] not in ("number", "ratio", "cast", "neg") for step in formula)
+
+
 def keeps_short(formula: Formula, dtype: str) -> bool:
     """Whether a golden rounds values on the way to a 16-bit format, the format of the result."""
     own = next((name for name, form in SHORT.items() if form == dtype), "")
