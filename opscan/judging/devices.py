@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMS = ("fp32", "fp16", "bf16")
+FUNCTIONS = (
+    *("div", "reciprocal", "sqrt", "rsqrt", "cbrt", "hypot", "pow", "exp", "exp2", "expm1", "log", "log2", "log10"),
+    *("log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma"),
+)
+"""By ATen's names; all else is rounded once or computed from these."""
 _IEEE = 0.5
 _KEYS = ("title", "source", "functions", "flushes", "hf32", "fma", "steps", "order")
 
@@ -86,7 +92,7 @@ def _read(document: Document, name: str, value: Any) -> Device:
         name=name,
         title=document.text(body["title"], (*where, "title")),
         ulps=_functions(document, (*where, "functions"), body["functions"]),
-        flushed=document.texts(body["flushes"], (*where, "flushes")),
+        flushed=_words(document, (*where, "flushes"), body["flushes"], FUNCTIONS),
         hf32=_bits(document, (*where, "hf32"), body.get("hf32")),
         fma=document.flag(body["fma"], (*where, "fma")),
         steps=_words(document, (*where, "steps"), body.get("steps", []), ("fp16", "bf16")),
@@ -96,7 +102,9 @@ def _read(document: Document, name: str, value: Any) -> Device:
 
 def _functions(document: Document, where: Place, value: Any) -> tuple[tuple[str, str, float], ...]:
     found = []
-    for name, row in document.mapping(value, where).items():
+    rows = document.mapping(value, where)
+    document.only(rows, where, FUNCTIONS)
+    for name, row in rows.items():
         here: Place = (*where, name)
         body = document.mapping(row, here)
         document.only(body, here, ("ulp", "source"), ("ulp", "source"))

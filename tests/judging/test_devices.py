@@ -11,12 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 from opscan.judging import folders
-from opscan.judging.devices import Device, find_device, load_devices
+from opscan.judging.adequacy import failure_probability
+from opscan.judging.devices import FUNCTIONS, Device, find_device, load_devices
 from opscan.judging.drifts.draw import Draw
+from opscan.judging.drifts.exactness import aten_name
+from opscan.judging.drifts.functions import ULPS
 from opscan.judging.drifts.levels import levels_of
 from opscan.judging.drifts.spread import Spread, spread_of
 from opscan.judging.error_model import Addends, drift
 from opscan.judging.orders import Order, nodes_of, worst
+from opscan.judging.pass_rules import Rule
 from opscan.judging.standards_file import StandardsError
 
 ASCEND = ("A2", "A3", "950")
@@ -86,6 +90,7 @@ def test_a_users_device_stands_beside_those_that_ship(own: Path) -> None:
         ("function", "{ulp: 0.4, source: x}", 5, "must be at least 0.5"),
         ("function", "{ulp: 1e-3x, source: x}", 5, "must be a number"),
         ("function", "{ulp: 1}", 5, "lacks 'source'"),
+        ("function", "{ulp: 1, source: x}, tanhh: {ulp: 1, source: x}", 5, "did you mean tanh"),
         ("function", "{ulp: {fp23: 1}, source: x}", 5, "did you mean fp32"),
         ("hf32", "24", 7, "from 1 to 23"),
         ("fma", "maybe", 8, "must be true or false"),
@@ -100,6 +105,12 @@ def test_a_faulty_file_is_refused_with_its_line(own: Path, part: str, value: str
     own.write_text(OWN.format(**{**SOUND, part: value}))
     with pytest.raises(StandardsError, match=rf"devices\.yaml:{line}:\d+: .*{words}"):
         load_devices()
+
+
+def test_every_function_with_a_bound_can_be_documented() -> None:
+    assert {aten_name(name) for name in ULPS} <= set(FUNCTIONS)
+    emulated_ones = pytest.importorskip("opscan.emulating.device", exc_type=ImportError).UNITS
+    assert set(emulated_ones) == set(FUNCTIONS)
 
 
 # -- orders ------------------------------------------------------------------------------------------------------------
@@ -151,6 +162,26 @@ def test_documented_orders_err_as_predicted(way: str, n: int) -> None:
 def test_a_planted_mistake_in_the_repeat_shows(way: str) -> None:
     wrong = predicted(way, 4, 4096) / measured(way, 64, 4096)
     assert not 0.7 < wrong < 1.5
+
+
+@pytest.mark.parametrize("way", ["chain", "tree", "vectors"])
+def test_false_alarms_are_those_of_the_order(way: str) -> None:
+    """Cases of 64 sums of 4,096 against float64, counted in numpy; the worst order of all would fail far more."""
+    rule = Rule("share-within-tolerance", "fp32", rtol=1e-5, atol=2e-5, share=1e-3)
+    rng, failed, cases = np.random.default_rng(8), 0, 300
+    for _ in range(cases):
+        rows = rng.uniform(-5, 5, (4096, 64)).astype(np.float32)
+        golden = rows.astype(np.float64).sum(0).astype(np.float32).astype(np.float64)
+        apart = np.abs(by_repeats(rows, way, 64).astype(np.float64) - golden)
+        failed += bool((apart > rule.atol + rule.rtol * np.abs(golden)).any())
+    rates = [
+        failure_probability(rule, "fp32", 4096, 64, golden="exact", order=order)
+        for order in (Order(64, (way,), (1,)), None)
+    ]
+    low, high = rates[0] / 2, rates[0] * 2 + 3 / cases
+    assert low <= failed / cases + 3 / cases
+    assert failed / cases <= high
+    assert rates[1] > 2 * rates[0]
 
 
 @pytest.mark.parametrize("name", ASCEND)
