@@ -110,10 +110,13 @@ def compared(
 
 
 def _ways(draws: Draws) -> list[tuple[str, Profile | None]]:
-    """Each order in which any device may add, beside those that the device to emulate documents."""
+    """Each order in which any device may add, beside those that the device to emulate documents: on the fewest and on
+    the most cores, whose partial sums are chained, which strays farther than a tree of them."""
     if draws.device is None:
         return [(order, None) for order in ORDERS]
-    profiles = profiles_of(draws.device, draws.hf32)
+    every = profiles_of(draws.device, draws.hf32)
+    ends = {min(one.cores for one in every), max(one.cores for one in every)}
+    profiles = [one for one in every if one.cores in ends and one.over == "chain"]
     count = max(len(ORDERS), len(profiles))
     return [(ORDERS[place % len(ORDERS)], profiles[place % len(profiles)]) for place in range(count)]
 

@@ -13,11 +13,14 @@ torch = pytest.importorskip("torch")
 from opscan.dataclass import replace  # noqa: E402
 from opscan.emulating.device import Emulated  # noqa: E402
 from opscan.emulating.profiles import Profile, profiles_of  # noqa: E402
+from opscan.emulating.rates import Draws, compared  # noqa: E402
+from opscan.explaining import case_of  # noqa: E402
 from opscan.judging.devices import Device, find_device  # noqa: E402
 from opscan.judging.orders import Order  # noqa: E402
 from opscan.validating.comparing import compare  # noqa: E402
 from opscan.validating.devices import open_device  # noqa: E402
 from opscan.validating.missing import DeviceMissing  # noqa: E402
+from opscan.validating.running import calls_of  # noqa: E402
 
 DEVICE = find_device("950")
 
@@ -144,6 +147,15 @@ def test_runs_are_repeated_by_a_device_that_is_opened_again() -> None:
         found.append(answers)
     assert all(not compare(a, b).differs for a, b in zip(*found, strict=True))
     assert compare(found[0][0], found[0][1]).differs
+
+
+@pytest.mark.parametrize(("steps", "each"), [(("fp16",), 2), (("bf16",), 1), ((), 1)])
+def test_both_kernels_of_a_short_format_are_emulated_where_documented(steps: tuple[str, ...], each: int) -> None:
+    """One that keeps float32 inside always, one that rounds each step where the device documents such steps."""
+    case = case_of("torch.nn.functional.softmax", ["input=fp16[4,8]", "dim=1"], backward=False)
+    draws = Draws(1, (-5.0, 5.0), device=replace(DEVICE, steps=steps))
+    _, answers = compared(calls_of(case)[0], None, 0, draws)
+    assert len(list(answers)) == 4 * each  # two ways, on one core and on 64
 
 
 def test_a_profile_that_there_is_not_names_those_there_are() -> None:
