@@ -80,6 +80,9 @@ def _output(*choices: str) -> Callable[[_Command], _Command]:
 _confirm = click.option(
     "--confirm", is_flag=True, help="Emulate the cases whose tolerance is called inadequate first (needs torch)."
 )
+_device = click.option(
+    "--device", metavar="NAME", help="Judge for this device: A2, A3, 950, cuda, cpu or one of your own; else for any."
+)
 _standard = click.option(
     "--standard",
     type=click.Choice(["auto", "named", "derived"]),
@@ -91,6 +94,7 @@ _standard = click.option(
 @_common
 @_standard
 @_confirm
+@_device
 @_output(*FORMATS)
 @click.option("--per-case", is_flag=True, help="List every place of a finding.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
@@ -104,6 +108,7 @@ def audit(
     atk_version: str | None,
     standard: str | None,
     confirm: bool,
+    device: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -125,7 +130,13 @@ def audit(
         raise click.UsageError("--export writes JSON of its own; it does not go with --format")
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
     settings = _settings(
-        paths, **common, standard=standard, confirm=confirm or None, jobs=jobs, run_generators=run_generators or None
+        paths,
+        **common,
+        standard=standard,
+        confirm=confirm or None,
+        device=device,
+        jobs=jobs,
+        run_generators=run_generators or None,
     )
     return run_audit(
         paths,
@@ -143,6 +154,7 @@ def audit(
 @_common
 @_standard
 @_confirm
+@_device
 @click.option("--write", is_flag=True, help="Apply the edits instead of showing them.")
 @click.option("--unsafe", is_flag=True, help="Also edits whose evidence is not certain.")
 @click.option("--split", is_flag=True, help="Give specs that need two standards a twin without broadcasts.")
@@ -157,6 +169,7 @@ def fix(
     atk_version: str | None,
     standard: str | None,
     confirm: bool,
+    device: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     profile: str | None,
@@ -172,7 +185,13 @@ def fix(
 
     common = {"fail_on": fail_on, "atk_version": atk_version, "select": select, "ignore": ignore, "profile": profile}
     settings = _settings(
-        paths, **common, standard=standard, confirm=confirm or None, jobs=jobs, run_generators=run_generators or None
+        paths,
+        **common,
+        standard=standard,
+        confirm=confirm or None,
+        device=device,
+        jobs=jobs,
+        run_generators=run_generators or None,
     )
     how = split_as or ("twin" if split else None)
     return run_fix(paths, settings, write=write, unsafe=unsafe, split=how)
@@ -184,6 +203,7 @@ def fix(
 @click.option("--values", multiple=True, metavar="NAME=unique|duplicate", help="What is known of index values.")
 @click.option("--forward-only", is_flag=True, help="Leave the gradients out.")
 @click.option("--broadcast", is_flag=True, help="Show how the classes change over broadcast patterns.")
+@_device
 @_output(*ANSWER_FORMATS)
 def explain(
     operator: str,
@@ -191,6 +211,7 @@ def explain(
     values: tuple[str, ...],
     forward_only: bool,
     broadcast: bool,
+    device: str | None,
     form: str | None,
     output: Path | None,
 ) -> int:
@@ -203,13 +224,13 @@ def explain(
         patterns = broadcast_patterns(case) if broadcast else None
     except BadInput as problem:
         raise click.UsageError(str(problem)) from None
-    return run_explain(case, patterns, _settings((Path(),)).of(Path()), form, output)
+    return run_explain(case, patterns, _settings((Path(),), device=device).of(Path()), form, output)
 
 
 @cli.command()
 @_common
 @_output(*ANSWER_FORMATS)
-@click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated")
+@click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated[:NAME]")
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Seeds per case.")
 @click.option("--max-cases", default=8, show_default=True, type=click.IntRange(min=1), help="Cases per spec.")
 def validate(

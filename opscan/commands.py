@@ -18,6 +18,7 @@ from opscan.model import Case, Classification, Finding
 if TYPE_CHECKING:
     from opscan.audit import Audited
     from opscan.fixing import Plan
+    from opscan.judging.devices import Device
     from opscan.judging.rulebook import Rulebook
     from opscan.numerics import Limits
     from opscan.numerics.names import Origin
@@ -93,8 +94,10 @@ def _audit(paths: Sequence[Path], settings: FolderSettings) -> list[Audited]:
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
     for one in chosen:
-        _require_rules([*one.select, *one.ignore], _rulebook(one))
+        rules = _rulebook(one)
+        _require_rules([*one.select, *one.ignore], rules)
         _require_version(one.atk_version)
+        _require_device(one.device, rules.folders)
     return audit_catalog(catalog, settings.of, paths)
 
 
@@ -115,6 +118,19 @@ def _require_version(version: str) -> None:
     try:
         load_standards().profile(version)
     except ValueError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def _require_device(name: str, own: tuple[Path, ...]) -> Device | None:
+    """The device named, None for no name; a wrong name is a usage error that says which there are."""
+    if not name:
+        return None
+    from opscan.judging.devices import find_device
+    from opscan.judging.standards_file import StandardsError
+
+    try:
+        return find_device(name, own)
+    except (StandardsError, ValueError) as problem:
         raise click.UsageError(str(problem)) from None
 
 
@@ -230,7 +246,13 @@ def _put_diff(diff: str) -> None:
 def run_explain(
     case: Case, patterns: Sequence[Case] | None, settings: Settings, form: str | None, output: Path | None
 ) -> int:
-    """Classify one call and show why, or its broadcast patterns side by side; 1 if nothing is known of it."""
+    """Classify one call and show why, or its broadcast patterns side by side; 1 if nothing is known of it.
+
+    With a device the answer says what is documented of it for the call.
+    """
+    device = None
+    if settings.device:
+        device = _require_device(settings.device, _rulebook(settings).folders)
     from opscan.numerics import Classifier, Limits, Question
     from opscan.reporting import render_explanation, render_patterns
 
@@ -245,7 +267,7 @@ def run_explain(
         return int(not known[0].tensors)
     answer = _answer(case, limits)
     origin = _origin(answer, name)
-    _put(render_explanation(answer, name, chosen, color=terminal, width=width, origin=origin), output)
+    _put(render_explanation(answer, name, chosen, color=terminal, width=width, origin=origin, device=device), output)
     return int(not answer.tensors)
 
 
@@ -289,6 +311,9 @@ def run_validate(
     for path in paths:
         if not path.exists():
             raise Failure(f"no such file or folder: {path}")
+    if device.startswith("simulated:"):
+        first = settings.of(paths[0])
+        _require_device(device.partition(":")[2], _rulebook(first).folders)
     try:
         confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
     except DeviceMissing as problem:

@@ -29,6 +29,7 @@ class Settings:
     `upstream`: the range of the upstream gradient, which no spec states; `limit`: the false alarms tolerated.
     `standard`: `named`, `derived` or `auto`; `golden`: adds as the `framework` does, or `exact` in float64; `hf32`: the
     float32 contractions (`matmul`, `convolution`) that the device runs as HF32.
+    `device`: a device of `rules/devices.yaml` for which standards are judged; "" for any.
     `confirm`: emulate what is called too strict before it is said; only the command line can say so.
     `jobs`: processes that trace operators at once, 0 for as many as the work is worth; one trace may take
     `trace_seconds`, and such a process `trace_mebibytes` beyond what PyTorch itself takes.
@@ -48,6 +49,7 @@ class Settings:
     limit: float = 0.01
     standard: str = "auto"
     confirm: bool = False
+    device: str = ""
     golden: str = "framework"
     hf32: tuple[str, ...] = ()
     draws: int = 64

@@ -16,11 +16,11 @@ from opscan.model import Case, CaseFile, Classification, Plugin
 _INADEQUATE = "standard-inadequate"
 
 
-def confirmed(judged: Judged, golden: Plugin | str | None, settings: Settings) -> Judged:
+def confirmed(judged: Judged, golden: Plugin | str | None, judge: Judge, settings: Settings) -> Judged:
     """A spec's judgement: the finding goes where emulation does not bear it out, and says the count where it does."""
     if not any(one.name == _INADEQUATE for one in judged.findings):
         return judged
-    found = emulate(judged.verdicts, golden, settings.upstream, settings.seed)
+    found = emulate(judged.verdicts, golden, judge, settings.seed)
     if not found.refutes(settings.limit):
         told = [
             replace(one, message=f"{one.message}; {found.text}") if one.name == _INADEQUATE else one
@@ -52,7 +52,7 @@ def confirmed_cases(
         known = zip(cases, classify(cases), strict=True)
         verdicts = [judge_case(case, told, case.acc, judge) for case, told in known]
         golden = goldens.get(cases[0].api_type) if cases else None
-        found = emulate(verdicts, golden, settings.upstream, settings.seed)
+        found = emulate(verdicts, golden, judge, settings.seed)
         told = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
         if not found.refutes(settings.limit):
             return replace(problem, finding=told)

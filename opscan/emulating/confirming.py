@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from opscan.dataclass import dataclass
 from opscan.emulating.rates import Draws, failing_draws
 from opscan.judging.pass_rules import Rule
+from opscan.judging.settings import Judge
 from opscan.judging.verdicts import CaseVerdict
 from opscan.model import Case, Plugin
 from opscan.validating.running import Refused, calls_of
@@ -32,38 +33,40 @@ class Emulation:
     failed: int
     draws: int
     reason: str = ""
+    device: str = ""
 
     @property
     def text(self) -> str:
         if not self.draws:
             return f"not emulated: {self.reason}"
-        return f"emulated: {self.failed} of {self.draws} draws fail"
+        on = f" on {self.device}" if self.device else ""
+        return f"emulated{on}: {self.failed} of {self.draws} draws fail"
 
     def refutes(self, limit: float) -> bool:
         """Whether so few fail that the rate is not above a limit."""
         return self.draws >= 100 and self.failed / self.draws < limit
 
 
-def emulate(
-    verdicts: Sequence[CaseVerdict], golden: Plugin | str | None, upstream: tuple[float, float], seed: int
-) -> Emulation:
-    """The cases under the rules in effect, those of tolerances alone."""
+def emulate(verdicts: Sequence[CaseVerdict], golden: Plugin | str | None, judge: Judge, seed: int) -> Emulation:
+    """The cases under the rules in effect, those of tolerances alone, on the judge's device or on any."""
     known = [case for case in verdicts if _elements(case.case) <= _ELEMENTS and _rules(case)]
     if not known:
         return Emulation(0, 0, f"no case has a floating tolerance and at most {_ELEMENTS} elements")
     chosen = [known[place * len(known) // CASES] for place in range(CASES)] if len(known) > CASES else known
     each = max(_DRAWS // len(chosen), 1)
-    failed = draws = 0
+    failed = total = 0
     reason, until = "", time.monotonic() + _SECONDS
+    device = judge.device
     for number, case in enumerate(chosen):
         try:
             calls = calls_of(case.case, golden)
-            wrong, made = failing_draws(calls, _rules(case), Draws(each, upstream, seed + number * each, until))
+            draws = Draws(each, judge.upstream, seed + number * each, until, device, judge.hf32)
+            wrong, made = failing_draws(calls, _rules(case), draws)
         except Refused as problem:
             reason = reason or str(problem)
         else:
-            failed, draws = failed + wrong, draws + made
-    return Emulation(failed, draws, reason)
+            failed, total = failed + wrong, total + made
+    return Emulation(failed, total, reason, device.name if device is not None else "")
 
 
 def _rules(case: CaseVerdict) -> dict[str, list[Rule]]:

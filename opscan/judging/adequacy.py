@@ -18,7 +18,8 @@ from itertools import pairwise
 
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, Drift, drift
-from opscan.judging.floating import FORMATS, PARTS, Format, part_of
+from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF, PARTS, Format, part_of
+from opscan.judging.orders import Order
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
 from opscan.judging.tails import any_of, mixture_tail, more_than
@@ -44,7 +45,9 @@ def failure_probability(  # noqa: PLR0913
     cancels: bool = True,
     density: float = 1.0,
     factors: str = "",
+    factor_roundoff: float = HF32_INPUT_ROUNDOFF,
     kernel: tuple[float, ...] | None = None,
+    order: Order | None = None,
     golden: str = "framework",
 ) -> float:
     """The probability that a correct kernel fails a case of `outputs` elements, each a sum of `extent` addends.
@@ -67,7 +70,21 @@ def failure_probability(  # noqa: PLR0913
         return 0.0
     count = outputs * 2 if dtype in PARTS else outputs
     held = accumulator or ("fp64" if part == "fp64" else "fp32")
-    addends = Addends(low, high, distribution, products, roundings, held, cancels, density, factors, kernel, golden)
+    addends = Addends(
+        low,
+        high,
+        distribution,
+        products,
+        roundings,
+        held,
+        cancels,
+        density,
+        factors,
+        factor_roundoff,
+        kernel,
+        order,
+        golden,
+    )
     walk = drift(part, stepped(extent), addends)
     return _case_failure(rule, part, walk, about(count))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opscan.judging.messages import (
     acc_text,
     behaviour,
+    implementation_text,
     percent,
     recommendation_text,
     share_of_run,
@@ -81,7 +82,8 @@ def message(rule: str, first: Unit, largest: Unit, rate: tuple[float, int]) -> s
         return f"{acc} fails correct kernels: {words}; {advice}"
     share, cases = rate
     own = f", {percent(largest.rate)} of those like this" if abs(largest.rate - share) > share / 2 else ""
-    return f"{acc} fails correct kernels in {share_of_run(share, cases)}{own}: {words}; {advice}"
+    often = share_of_run(share, cases)
+    return f"{acc} fails correct kernels in {often}{own}: {words}; {advice}{implementation_text(largest)}"
 
 
 def unowned_message(unit: Unit, unowned: str) -> str:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from opscan.dataclass import dataclass
 from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF
-from opscan.judging.orders import Grid, cascade, chain, nodes_of, worst
+from opscan.judging.orders import Grid, Order, cascade, chain, legitimate, nodes_of
 
 ROUNDING_VARIANCE = 0.2
 """Mean square of one rounding in units of (u x value)^2. An error that is uniform in half a spacing, averaged over the
@@ -80,8 +80,12 @@ class Addends:
     """The share of addends that a mask lets through; the others are zero."""
     factors: str = ""
     """The format that the factors of products are shortened to, where it is not that of the output (hf32)."""
+    factor_roundoff: float = HF32_INPUT_ROUNDOFF
+    """The largest relative error of such a factor."""
     kernel: tuple[float, ...] | None = None
     """The fans of the kernel's order (orders.py); None for the worst legitimate one."""
+    order: Order | None = None
+    """The orders of the kernel's device, of which the worst is taken; None for those of all devices."""
     golden: str = "framework"
     """How the golden adds: as the `framework` sums on any CPU; in one `chain`, which no order of a BLAS, a scatter or a
     loop strays from much farther, as long as it may be; in one `native` chain, kept in the format of the output;
@@ -134,7 +138,7 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     alpha = beta = unevenness = 0.0
     most = math.inf
     if extent > 2:
-        own = [_side(dtype, extent, addends, fans) for fans in ([addends.kernel] if addends.kernel else worst(extent))]
+        own = [_side(dtype, extent, addends, fans) for fans in _fans(extent, addends)]
         strays = max(
             own, key=lambda side: side.alpha * variance + side.beta * extent * (variance + extent * mean * mean)
         )
@@ -148,7 +152,7 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
     if addends.products:
         addend_noise += inner if extent > 1 or addends.accumulator != dtype else 0.0
         if "hf32" in (dtype, addends.factors):
-            addend_noise += 2 * addends.rounding_variance() * HF32_INPUT_ROUNDOFF**2
+            addend_noise += 2 * addends.rounding_variance() * addends.factor_roundoff**2
     if extent > 1:
         noise = addend_noise * extent * square
         unevenness = _mixed(unevenness, alpha, 2.0 / extent, noise)
@@ -161,6 +165,10 @@ def drift(dtype: str, extent: int, addends: Addends) -> Drift:
         if not addends.products:
             most = FORMATS[dtype].epsilon * max(addends.roundings - 1, 0)
     return Drift(extent * mean, math.sqrt(extent * variance), alpha, beta, most, unevenness)
+
+
+def _fans(extent: int, addends: Addends) -> tuple[tuple[float, ...], ...]:
+    return (addends.kernel,) if addends.kernel else legitimate(extent, addends.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +200,19 @@ def _golden_side(dtype: str, extent: int, addends: Addends) -> list[_Side]:
 
 @lru_cache(maxsize=4096)
 def sum_noise(
-    extent: int, mean: float, variance: float, accumulator: str = "fp32", *, golden: str = "framework"
+    extent: int,
+    mean: float,
+    variance: float,
+    accumulator: str = "fp32",
+    *,
+    golden: str = "framework",
+    order: Order | None = None,
 ) -> tuple[float, float]:
     """(alpha, beta) of a sum of float addends that is one step of a formula: the kernel in the worst legitimate order,
-    the golden as in `Addends.golden`, framework or chain."""
+    of its device where `order` is given, the golden as in `Addends.golden`, framework or chain."""
     unit = FORMATS[accumulator].roundoff
     inner = ROUNDING_VARIANCE * unit * unit
-    strays = [nodes_of(fans, extent) for fans in worst(extent)]
+    strays = [nodes_of(fans, extent) for fans in legitimate(extent, order)]
     widest = max(strays, key=lambda n: n.spread * variance + n.growth / extent * (variance + extent * mean * mean))
     own = nodes_of(chain(extent) if golden == "chain" else cascade(extent), extent)
     return inner * (widest.spread + own.spread) * variance, inner * (widest.growth + own.growth) / extent**2

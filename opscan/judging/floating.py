@@ -40,6 +40,9 @@ FORMATS = {
 
 HF32_INPUT_ROUNDOFF = 2.0**-12
 
+SHORT = {"float16": "fp16", "bfloat16": "bf16"}
+"""The formats of 16 bits, by torch's name: a product rounded to one has lost digits that a fused kernel keeps."""
+
 PARTS = {"complex32": "fp16", "complex64": "fp32", "complex128": "fp64"}
 """The format of the real and of the imaginary part."""
 

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opscan.dataclass import dataclass
+from opscan.dataclass import dataclass, replace
 from opscan.judging.adequacy import Walk, failure_probability, spread_failure
 from opscan.judging.drifts.draw import Draw
 from opscan.judging.drifts.formulas import composed_spread
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, drift
-from opscan.judging.floating import FORMATS, PARTS, part_of
+from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF, PARTS, part_of
+from opscan.judging.orders import Order
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
 from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
 from opscan.numerics.dtypes import compared_dtype
 
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
+
 _MOST_ROUNDINGS = 8
 _REDUCED = (NumericClass.ACCUMULATED, NumericClass.BROADCAST_REDUCED)
+ORDERED = ("broadcast", "reduction")
+"""Causes of sums that go through a vector unit, whose order a vendor may document."""
+_UNORDERED = ("scatter", "window", "scan")
+"""Causes of sums for which no vendor documents one; the sums within a contraction are told by their step."""
 _LARGEST = 1e18
 """Ranges beyond it overflow float32 when they are squared: nothing is predicted for them."""
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
@@ -74,7 +81,10 @@ class Load:
     assumed: bool = False
     sized: bool = True
     factors: str = ""
+    factor_roundoff: float = HF32_INPUT_ROUNDOFF
     golden: str = "framework"
+    order: Order | None = None
+    """The orders of the judge's device, where it documents any for such a sum."""
     cause: str = ""
     spread: Spread | None = None
     """Of a formula that is more than one sum; the fields of single sums then describe its longest."""
@@ -98,6 +108,8 @@ class Load:
             accumulator=accumulator,
             cancels=self.cancels,
             factors=self.factors,
+            factor_roundoff=self.factor_roundoff,
+            order=self.order,
             golden=self.golden,
         )
 
@@ -117,6 +129,8 @@ class Load:
             held,
             self.cancels,
             factors=self.factors,
+            factor_roundoff=self.factor_roundoff,
+            order=self.order,
             golden=self.golden,
         )
 
@@ -150,7 +164,10 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
     low, high, distribution = _addend_range(tensor, case, judge, products)
     if averages:
         low, high = low / extent, high / extent
-    spread, unproven = composed_spread(tensor, lambda place: draw_of(case, place, judge), judge.upstream)
+    spread, unproven = composed_spread(
+        tensor, lambda place: draw_of(case, place, judge), judge.upstream, _documented(tensor, judge)
+    )
+    device = judge.device
     if spread is not None:
         sized = True
     return Load(
@@ -166,11 +183,21 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False)
         cancels=reduced or any(word in step.op for step in tensor.path for word in _ADDING),
         sized=sized,
         factors="hf32" if products and tensor.dtype == "fp32" and _runs_as_hf32(packets, judge) else "",
+        factor_roundoff=2.0 ** -(device.hf32 + 1) if device and device.hf32 else HF32_INPUT_ROUNDOFF,
         golden=_golden(tensor, packets, case, judge, own) if extent > 2 else judge.golden,
+        order=device.order if device and tensor.cause in ORDERED else None,
         cause=tensor.cause or "",
         spread=spread,
         unproven="" if sized else unproven,
     )
+
+
+def _documented(tensor: TensorClass, judge: Judge) -> Device | None:
+    """The judge's device as far as it goes for a tensor: reductions alone have a documented order."""
+    device = judge.device
+    if device is None or device.order is None or tensor.cause not in _UNORDERED:
+        return device
+    return replace(device, order=None)
 
 
 def is_averaged(tensor: TensorClass) -> bool:

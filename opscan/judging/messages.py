@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opscan.judging.drifts.formulas import keeps_short, steps_of
+from opscan.judging.floating import SHORT
 from opscan.judging.recommend import Recommendation
 from opscan.judging.sharpness import BLUNT, MISTAKES, WRONG
 from opscan.judging.units import Unit, lets_through
@@ -103,6 +105,20 @@ def _instead(recommendation: Recommendation) -> str:
     }
     parts = [f"{clause} in {percent(share)} of the cases" for clause, share in clauses.items()]
     return f", for {' and '.join(parts)}" if parts else ""
+
+
+def implementation_text(unit: Unit) -> str:
+    """Which of the legitimate kernels failed a tolerance of 16 bits, as a clause; "" where there is one way alone."""
+    verdicts = [v for case in unit.verdicts for v in case.tensors if not v.exact and v.failure]
+    worst = max(verdicts, key=lambda verdict: verdict.failure, default=None)
+    if worst is None or worst.load is None or worst.load.spread is None or worst.tensor.dtype not in SHORT.values():
+        return ""
+    if steps_of(worst.tensor.formula) < 2:
+        return ""
+    kernel = "; judged by a fused kernel, which keeps fp32 inside and rounds once at the end"
+    if keeps_short(worst.tensor.formula, worst.tensor.dtype):
+        return f"{kernel}, against a golden that rounds its steps to {worst.tensor.dtype}"
+    return f"{kernel}, as its golden does"
 
 
 def wrong_text(units: Sequence[Unit]) -> str:

@@ -129,3 +129,46 @@ def worst(n: int) -> tuple[tuple[float, ...], ...]:
         return tiles(n, LONGEST_SINGLE_CHAIN), *blocks
     length = min(n / 8, float(LONGEST_LANE_CHAIN))
     return (length, n / length), *blocks
+
+
+WAYS = ("chain", "tree", "vectors", "cascade")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a vector unit adds, as documented: `repeat` addends by a tree of neighbours, the repeats in one of `ways`,
+    and the partial sums of some number of `cores` in a chain or a tree."""
+
+    repeat: int
+    ways: tuple[str, ...]
+    cores: tuple[int, ...]
+
+    def of(self, n: int) -> tuple[tuple[float, ...], ...]:
+        """The fans of every order that it may take over `n` addends."""
+        if n <= 3:
+            return (chain(n),)  # they differ in nothing
+        found: dict[tuple[float, ...], None] = {}
+        for way in self.ways:
+            for count in self.cores:
+                # a core that has less than a repeat is not used
+                cores = min(count, math.ceil(n / self.repeat))
+                own = self._of_core(way, math.ceil(n / cores))
+                for over in (chain(cores), tree(cores)) if cores > 1 else ((),):
+                    fans = (*own, *over)
+                    found[fans] = None
+        return tuple(found)
+
+    def _of_core(self, way: str, n: int) -> tuple[float, ...]:
+        if way == "cascade":
+            return cascade(n)
+        if way == "tree" or n <= self.repeat:
+            return tree(n)
+        tile = n if n <= 16 * LONGEST_SINGLE_CHAIN else LONGEST_LANE_CHAIN  # longer chains are cut, as in `worst`
+        inner: tuple[float, ...] = (tile / self.repeat,)
+        inner = (*inner, *tree(self.repeat)) if way == "vectors" else (*tree(self.repeat), *inner)
+        return (*inner, n / tile)
+
+
+def legitimate(n: int, order: Order | None) -> tuple[tuple[float, ...], ...]:
+    """The orders that a kernel is judged by: those of a device, or the worst of all."""
+    return worst(n) if order is None else order.of(n)

@@ -37,12 +37,13 @@ def open_rulebook(own: Sequence[Path], profile: str) -> Rulebook:
     rulebook = Rulebook((*installed_folders(), *own))
     load_profile(profile, rulebook.folders)
     if rulebook.folders:
-        from opscan.judging import exports
+        from opscan.judging import devices, exports
         from opscan.judging.rules import own_rules
 
         own_rules(rulebook.folders)
         assert rulebook.standards
         assert rulebook.assignments
+        devices.load_devices(rulebook.folders)
         for tool in exports.TOOLS:
             exports.load_entries(tool, rulebook.folders)
     return rulebook

@@ -21,7 +21,7 @@ from opscan.judging.standards_file import Document, StandardsError, closest, rea
 if TYPE_CHECKING:
     from opscan.judging.declared import Match
 
-DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml")
+DATA_FILES = ("standards.yaml", "assign.yaml", "profiles.yaml", "exports.yaml", "devices.yaml")
 _FILE_NAME = r"(?P<id>[A-Z]{2,12}\d{3})-(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\.yaml"
 _RESERVED = "OPS"
 Folders = tuple[Path, ...]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opscan.dataclass import dataclass
 from opscan.judging.rulebook import Rulebook
+
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +19,7 @@ class Judge:
     adequate named standard is not sharp, or blind to a finer mistake. `hf32`: float32 contractions that the device runs
     as HF32 (`matmul`, `convolution`). `golden`: `framework` for a golden in its own order, `exact` for float64 rounded
     back. `scenario`: the one whose assignments decide, where a spec serves several. `rules`: those in force.
+    `device`: whose function bounds and orders of addition count, None for the widest of all.
     """
 
     atk_version: str
@@ -24,3 +30,4 @@ class Judge:
     golden: str = "framework"
     scenario: str = "accuracy"
     rules: Rulebook = Rulebook()
+    device: Device | None = None

@@ -15,6 +15,7 @@ from opscan.judging.loads import dtypes_of
 from opscan.judging.messages import (
     acc_text,
     doubtful,
+    implementation_text,
     recommendation_text,
     share_of_run,
     told,
@@ -230,6 +231,7 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     if inadequate:
         rate = share_of_run(unit.rate, cases)
         message = f"{written} fails correct kernels in {rate}: {told(inadequate, evidence)}; {advice}"
+        message += implementation_text(unit)
         add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
     if rowless:
         dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))

@@ -207,13 +207,15 @@ class FileReport:
 class Audit:
     """The whole result of a run. `atk_version` is the profile the effective standards were read under.
 
-    `suppressed`: findings that comments in the files silence; they are counted, never reported.
+    `suppressed`: findings that comments in the files silence; they are counted, never reported. `device`: the one whose
+    documented accuracy standards were judged by, "" where none was named.
     """
 
     atk_version: str
     files: tuple[FileReport, ...]
     findings: tuple[Finding, ...]
     suppressed: tuple[Finding, ...] = ()
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)

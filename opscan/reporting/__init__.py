@@ -16,6 +16,7 @@ from opscan.model import Audit, Case, Classification, Confirmation
 from opscan.reporting.look import Look
 
 if TYPE_CHECKING:
+    from opscan.judging.devices import Device
     from opscan.numerics.names import Origin
 
 
@@ -43,15 +44,17 @@ def render_explanation(
     color: bool = False,
     width: int = 100,
     origin: Origin | None = None,
+    device: Device | None = None,
 ) -> str:
     """How the bits of every compared tensor of one case come about, in one of `ANSWER_FORMATS`.
 
-    `origin`: the catalog's entry that the answer was taken from. Raises ValueError for an unknown format.
+    `origin`: the catalog's entry that the answer was taken from; `device`: whose documents are asked. Raises ValueError
+    for an unknown format.
     """
     _require(format, ANSWER_FORMATS)
     from opscan.reporting import explanation
 
-    return explanation.write(classification, operator, format, Look(color, max(width, 40)), origin)
+    return explanation.write(classification, operator, format, Look(color, max(width, 40)), origin, device)
 
 
 def render_patterns(

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from opscan.judging.drifts.exactness import aten_name
+from opscan.judging.drifts.functions import ULPS
+from opscan.judging.floating import part_of
+from opscan.judging.loads import ORDERED
 from opscan.model import Classification, NumericClass, StageReport, TensorClass, TensorReport
 from opscan.reporting.json_format import dumps, tensor_object
 from opscan.reporting.look import Look
@@ -15,18 +19,27 @@ from opscan.reporting.text import columns, one_line, one_word, wrap
 from opscan.reporting.words import DECIDERS, MEANINGS, listed, plural, subject, what_happens
 
 if TYPE_CHECKING:
+    from opscan.judging.devices import Device
     from opscan.numerics.names import Origin
 
 
-def write(classification: Classification, operator: str, format: str, look: Look, origin: Origin | None = None) -> str:
+def write(
+    classification: Classification,
+    operator: str,
+    format: str,
+    look: Look,
+    origin: Origin | None = None,
+    device: Device | None = None,
+) -> str:
     if format == "json":
-        return dumps(explanation_object(classification, operator, origin))
+        return dumps(explanation_object(classification, operator, origin, device))
     tell = _TELLERS[format]
     lines = [_title(classification, operator, look), *_origin_lines(origin, format, look)]
     if classification.reason or not classification.tensors:
         lines += wrap(_opening(classification) + (classification.reason or "no reason given"), look.width)
     for tensor in classification.tensors:
         lines += ["", *tell(tensor, look)]
+        lines += wrap(documented(device, tensor), look.width, "  ") if device is not None else []
     return "\n".join(lines) + "\n"
 
 
@@ -37,7 +50,29 @@ def _opening(classification: Classification) -> str:
     return "The operator refuses these inputs: " if classification.mismatch else "Not known: "
 
 
-def explanation_object(classification: Classification, operator: str, origin: Origin | None = None) -> dict[str, Any]:
+def documented(device: Device, tensor: TensorClass) -> str:
+    """What the documents of a device say of a tensor: how exact its functions are, and in which order its sums add."""
+    if tensor.numeric_class is NumericClass.SELECT_ONLY:
+        return f"on {device.name}: the same bits"
+    form, functions = part_of(tensor.dtype), sorted({step[0] for step in tensor.formula} & ULPS.keys())
+    bounds = [
+        f"{name} within {bound:g} ULP{' (subnormals flushed)' if aten_name(name) in device.flushed else ''}"
+        if (bound := device.ulp(aten_name(name), form, 0.0))
+        else f"{name} not documented"
+        for name in functions
+    ]
+    order = device.order if tensor.cause in ORDERED else None
+    sums = [] if tensor.numeric_class is NumericClass.ARITHMETIC else ["sums in an order that is not documented"]
+    if order is not None:
+        over = " or ".join(order.ways)
+        cores = " or ".join(map(str, order.cores))
+        sums = [f"sums of {order.repeat} by a tree, these by {over}, on {cores} cores"]
+    return f"on {device.name}: " + "; ".join([*bounds, *sums] or ["rounds as every IEEE device"])
+
+
+def explanation_object(
+    classification: Classification, operator: str, origin: Origin | None = None, device: Device | None = None
+) -> dict[str, Any]:
     """`operator` and `tensors` under the contract's keys; `reason` where something is not known.
 
     `origin` where the catalog's own entry was asked: its name, where it stands, its ATen overload or its formula.
@@ -48,7 +83,12 @@ def explanation_object(classification: Classification, operator: str, origin: Or
         "operator": operator,
         **source,
         **reason,
-        "tensors": [tensor_object(_one_case(tensor)) for tensor in classification.tensors],
+        **({"device": device.name} if device is not None else {}),
+        "tensors": [
+            tensor_object(_one_case(tensor))
+            | ({"documented": documented(device, tensor)} if device is not None else {})
+            for tensor in classification.tensors
+        ],
     }
 
 

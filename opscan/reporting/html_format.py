@@ -26,6 +26,7 @@ from opscan.reporting.words import (
     MEANINGS,
     as_written,
     digits,
+    judged_for,
     listed,
     per_dtype,
     plural,
@@ -70,6 +71,7 @@ def write(audit: Audit, look: Look) -> str:  # noqa: ARG001  every format has on
         environment.get_template("report.html.jinja").render(
             version=__version__,
             atk_version=audit.atk_version,
+            judged_for=judged_for(audit),
             headline=headline(audit),
             figures=figures(audit),
             overview=_overview(audit),

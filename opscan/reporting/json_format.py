@@ -29,6 +29,7 @@ def audit_object(audit: Audit) -> dict[str, Any]:
         "schema": 1,
         "opscan": __version__,
         "atk_version": audit.atk_version,
+        **({"device": audit.device} if audit.device else {}),
         "files": [_file(report) for report in sorted(audit.files, key=lambda report: report.path)],
         "findings": [_finding(finding) for finding in by_place(audit.findings)],
         "summary": _summary(audit),

@@ -16,7 +16,7 @@ from opscan.reporting.json_format import dumps
 from opscan.reporting.look import Look
 from opscan.reporting.order import fingerprints, place, worst_first
 from opscan.reporting.text import one_line
-from opscan.reporting.words import digits
+from opscan.reporting.words import digits, judged_for
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _MOST_RESULTS = 25_000
@@ -37,7 +37,7 @@ def write(audit: Audit, look: Look) -> str:  # noqa: ARG001  every format has on
             _result(finding, print_, index[finding.rule], silenced=id(finding) in silenced)
             for finding, print_ in pairs[:_MOST_RESULTS]
         ],
-        "properties": {"atkVersion": audit.atk_version},
+        "properties": {"atkVersion": audit.atk_version, "judgedFor": judged_for(audit)},
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return dumps({"$schema": schema, "version": "2.1.0", "runs": [run]})

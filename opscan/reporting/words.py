@@ -152,8 +152,14 @@ def summary(audit: Audit) -> str:
         rest = sum(report.status == "not-applicable" for report in audit.files)
         parts = [f"The standard fits in {plural(fine, 'file')}"] if fine or not (unknown or told) else []
         parts += [undecided] * bool(unknown) + [f"{plural(rest, 'file')} without a standard to judge"] * bool(rest)
-        return "; ".join([*parts, *told]) + f" (ATK {one_word(audit.atk_version)})."
-    return "; ".join([_found(audit), *[undecided] * bool(undecided), *told]) + f"{_mendable(audit)}."
+        return "; ".join([*parts, *told]) + f" (ATK {one_word(audit.atk_version)}, {judged_for(audit)})."
+    found = [_found(audit), *[undecided] * bool(undecided), *told]
+    return "; ".join(found) + f"{_mendable(audit)} ({judged_for(audit)})."
+
+
+def judged_for(audit: Audit) -> str:
+    """The device whose documented accuracy was judged by, or that it was none's."""
+    return f"device {one_word(audit.device)}" if audit.device else "any device"
 
 
 def _found(audit: Audit) -> str:

@@ -20,8 +20,9 @@ def validate_paths(
 ) -> list[Confirmation]:
     """One Confirmation per compared tensor of every spec and case file named by `paths` or below them.
 
-    `device` is `simulated`, `npu:N` or `cuda:N`; `runs` seeds per case, at most `max_cases` cases per file. A file that
-    cannot be validated is one skipped Confirmation with the reason. Raises DeviceMissing before anything is read.
+    `device` is `simulated`, `simulated:NAME`, `npu:N` or `cuda:N`; `runs` seeds per case, at most `max_cases` cases per
+    file. A file that cannot be validated is one skipped Confirmation with the reason. Raises DeviceMissing before
+    anything is read.
     """
     try:
         from opscan.validating.validation import validate

@@ -13,16 +13,23 @@ os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 import contextlib
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from opscan.judging.devices import Device as Documented
+from opscan.judging.devices import find_device
 from opscan.validating.missing import DeviceMissing
 
 _NAME = re.compile(r"(npu|cuda)(?::(\d+))?")
+_SIMULATED = "simulated:"
+_FORMS = "write npu:N, cuda:N or simulated, or simulated:NAME for a documented device"
 _INSTEAD = "or use --device simulated, which shows order dependence but not the accuracy of a device"
 
 
@@ -38,19 +45,44 @@ class Device:
 CPU = Device("cpu", torch.clone, contextlib.nullcontext)
 
 
-def open_device(name: str) -> Device:
-    """The device called `name`. Raises DeviceMissing with what is missing and how to use `simulated`."""
+def open_device(name: str, hf32: Sequence[str] = (), own: tuple[Path, ...] = ()) -> Device:
+    """The device called `name`; `hf32`: what a simulated one runs as HF32; `own`: folders of the
+    user's rules. Raises DeviceMissing with what is missing
+    and how to use `simulated`."""
     if name == "simulated":
         from opscan.validating.simulated import Simulated
 
         return Device(name, torch.clone, Simulated)
+    if name.startswith(_SIMULATED):
+        try:
+            documented = find_device(name.removeprefix(_SIMULATED), own)
+        except ValueError as problem:
+            raise DeviceMissing(f"{_FORMS}: {problem}") from None
+        return _simulated(documented, hf32)
     match = _NAME.fullmatch(name)
     if match is None:
-        raise DeviceMissing(f"there is no device {name!r}: write npu:N, cuda:N or simulated")
+        raise DeviceMissing(f"there is no device {name!r}: {_FORMS}")
     kind, index = match[1], int(match[2] or 0)
     (_need_npu if kind == "npu" else _need_cuda)(name, index)
     target = torch.device(kind, index)
     return Device(name, lambda tensor: tensor.to(target, copy=True), lambda: target)
+
+
+def _simulated(documented: Documented, hf32: Sequence[str]) -> Device:
+    """A device that does what is documented of another: each run in the next of the ways in which it may add."""
+    from opscan.validating.simulated.emulated import ORDERS, Emulated
+    from opscan.validating.simulated.profiles import profiles_of
+
+    ways = profiles_of(documented, hf32)
+    runs = count()
+
+    @contextlib.contextmanager
+    def active() -> Iterator[None]:
+        run = next(runs)
+        with sdpa_kernel(SDPBackend.MATH), Emulated(run, ORDERS[run % 3], ways[run % len(ways)], fuses=False):
+            yield
+
+    return Device(f"{_SIMULATED}{documented.name}", torch.clone, active)
 
 
 def _need_npu(name: str, index: int) -> None:

@@ -29,7 +29,8 @@ def validate(
     paths: Sequence[Path], settings: FolderSettings, device: str, *, runs: int, max_cases: int
 ) -> list[Confirmation]:
     """See `opscan.validating.validate_paths`."""
-    opened = open_device(device)
+    first = settings.of(paths[0] if paths else Path())
+    opened = open_device(device, first.hf32, tuple(first.rules))
     catalog = open_catalog(paths)
     validation = _Validation(opened, settings, catalog, runs, max_cases)
     with _one_thread():

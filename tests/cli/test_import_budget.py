@@ -30,6 +30,7 @@ ELSEWHERE = {
     "opscan.baseline": "only `--baseline`",
     "opscan.judging.exports": "only `--export`, and a user's own rules",
     "opscan.judging.declared": "a user's own rules",
+    "opscan.judging.devices": "only `--device`",
     "opscan.judging.consistency": "one spec is consistent with itself",
     "opscan.judging.suppressions": "no comment speaks to opscan",
     "opscan.judging.casefiles": "no case file",

@@ -16,7 +16,6 @@ from benchmarks.composed import JUDGE, Cell, case_of, cells  # noqa: E402
 from opscan.audit import audit_paths  # noqa: E402
 from opscan.config import Settings  # noqa: E402
 from opscan.emulating.confirming import Emulation  # noqa: E402
-from opscan.emulating.device import ORDERS, Emulated  # noqa: E402
 from opscan.emulating.rates import Draws  # noqa: E402
 from opscan.judging.adequacy import spread_failure  # noqa: E402
 from opscan.judging.drifts.draw import Draw  # noqa: E402
@@ -25,6 +24,7 @@ from opscan.judging.drifts.spread import spread_of  # noqa: E402
 from opscan.judging.pass_rules import Rule  # noqa: E402
 from opscan.judging.verdicts import judge_case  # noqa: E402
 from opscan.numerics.classify import classify  # noqa: E402
+from opscan.validating.simulated.emulated import ORDERS, Emulated  # noqa: E402
 
 WIDE = {"shape": [64, 256]}
 CALLS: dict[str, dict[str, Any]] = {

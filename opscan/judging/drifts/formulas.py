@@ -5,27 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.judging.drifts.draw import Draw, Untold
 from opscan.judging.drifts.shape import is_pointwise
 from opscan.judging.drifts.spread import Spread, spread_of
+from opscan.judging.floating import SHORT
 from opscan.model import NumericClass, TensorClass
 from opscan.numerics.elements.term import Formula
+
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
 
 _LINEAR = frozenset({"input", "upstream", "number", "ratio", "elsewhere", "cast", "neg", "total", "dot", "mean"})
 """Steps of a single sum; products of two inputs are among them where they are added up."""
 _CHOOSING = frozenset({"where", "less", "equal", "maximum", "minimum", "either"})
 """Steps that choose among elements: what a mask leaves is still one sum."""
 _LEAVES = frozenset({"input", "upstream", "elsewhere"})
-_SHORT = frozenset({"float16", "bfloat16"})
-"""Formats in which a product that is kept before it is added has lost digits that a fused kernel keeps."""
 _STEPS_AN_OCTAVE = 2
 _EXACT_UP_TO = 32
 DrawOf = Callable[[tuple[int, str]], Draw]
 
 
-def composed_spread(tensor: TensorClass, draw_of: DrawOf, upstream: tuple[float, float]) -> tuple[Spread | None, str]:
+def composed_spread(
+    tensor: TensorClass, draw_of: DrawOf, upstream: tuple[float, float], device: Device | None = None
+) -> tuple[Spread | None, str]:
     """The spread of a tensor that is more than one sum; else None, and the step that cannot be followed, if any."""
     formula = tensor.formula
     if not formula:
@@ -34,7 +38,7 @@ def composed_spread(tensor: TensorClass, draw_of: DrawOf, upstream: tuple[float,
     if is_single_sum(formula) and not any(draw.outliers for draw in places.values()):
         return None, ""
     several = tensor.extent > 2 and is_pointwise(formula)
-    found = _spread(coarse(formula), tuple(places.items()), upstream, several)
+    found = _spread(coarse(formula), tuple(places.items()), upstream, several, device)
     return (None, found) if isinstance(found, str) else (found, "")
 
 
@@ -51,15 +55,30 @@ def _last_step(tensor: TensorClass) -> str:
 
 @lru_cache(maxsize=4096)
 def _spread(
-    formula: Formula, draws: tuple[tuple[Any, Draw], ...], upstream: tuple[float, float], several: bool
+    formula: Formula,
+    draws: tuple[tuple[Any, Draw], ...],
+    upstream: tuple[float, float],
+    several: bool,
+    device: Device | None,
 ) -> Spread | str:
     from opscan.judging.drifts.levels import levels_of  # here alone: the hook's usual run has nothing composed
 
     known = dict(draws)
     try:
-        return spread_of(levels_of(formula, known.__getitem__, Draw(*upstream), several=several))
+        return spread_of(levels_of(formula, known.__getitem__, Draw(*upstream), several=several, device=device))
     except Untold as step:
         return str(step)
+
+
+def steps_of(formula: Formula) -> int:
+    """How many steps compute anything."""
+    return sum(step[0] not in _LEAVES and step[0] not in ("number", "ratio", "cast", "neg") for step in formula)
+
+
+def keeps_short(formula: Formula, dtype: str) -> bool:
+    """Whether a golden rounds values on the way to a 16-bit format, the format of the result."""
+    own = next((name for name, form in SHORT.items() if form == dtype), "")
+    return bool(own) and any(step[3] == own and step[0] not in ("input", "upstream") for step in formula[:-1])
 
 
 def is_single_sum(formula: Formula) -> bool:
@@ -71,7 +90,7 @@ def is_single_sum(formula: Formula) -> bool:
             sums += 1
         elif name in ("mul", "div") and any(map(_scales, (formula[place] for place in operands))):
             continue
-        elif name == "mul" and dtype not in _SHORT and all(one in _LEAVES for one in given):
+        elif name == "mul" and dtype not in SHORT and all(one in _LEAVES for one in given):
             products += 1
         elif name not in _LINEAR and name not in _CHOOSING:
             return False

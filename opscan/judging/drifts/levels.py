@@ -8,9 +8,10 @@ tolerances fail, are seen and not guessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.judging.drifts.columns import Column, Leaf
 from opscan.judging.drifts.draw import Draw, is_told
@@ -18,6 +19,9 @@ from opscan.judging.drifts.sampling import SAMPLES, Sampling
 from opscan.judging.drifts.shape import is_pointwise
 from opscan.judging.drifts.spread import Level
 from opscan.numerics.elements.term import Formula
+
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
 
 DrawOf = Callable[[tuple[Any, ...]], Draw]
 Drawn = dict[Leaf, list[float]]
@@ -32,16 +36,19 @@ _FEW, _MANY = 0.25, 0.6
 """Shares of the moves that may stay; the moves get smaller or larger to get there."""
 
 
-def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: bool = False) -> list[Level]:
+def levels_of(
+    formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: bool = False, device: Device | None = None
+) -> list[Level]:
     """The samples of a formula, and of its small results where it goes element by element.
 
     `several`: it adds up several elements one by one, which another device may do in another order. Raises Untold.
     """
-    sampling = Sampling(draw_of, upstream, reordered=several)
+    again = partial(Sampling, draw_of, upstream, reordered=several, device=device)
+    sampling = again()
     column = sampling.run(formula)
     if not any(column.difference):
         return [Level(column, 1.0)]
-    levels = [Level(_pooled(formula, draw_of, upstream, sampling, column, several), 1.0)]
+    levels = [Level(_pooled(formula, again, sampling, column), 1.0)]
     if not is_pointwise(formula) or len(sampling.drawn) > _MOST_LEAVES:
         return levels
     moving, drawn = _Moving(formula, sampling, Random(1)), sampling.drawn
@@ -57,15 +64,13 @@ def levels_of(formula: Formula, draw_of: DrawOf, upstream: Draw, *, several: boo
     return levels
 
 
-def _pooled(
-    formula: Formula, draw_of: DrawOf, upstream: Draw, sampling: Sampling, column: Column, several: bool
-) -> Column:
+def _pooled(formula: Formula, again: Callable[..., Sampling], sampling: Sampling, column: Column) -> Column:
     """The samples of several runs; one of each group where all of a group have one value."""
     grouped = sampling.one_per_group(column)
     first = grouped or column
     pool = Column(list(first.values), list(first.difference), {})
     for seed in range(1, _RUNS if grouped is None else 2 * _RUNS):
-        other = Sampling(draw_of, upstream, seed, reordered=several)
+        other = again(seed)
         more = other.run(formula)
         more = more if grouped is None else other.one_per_group(more) or more
         pool.values.extend(more.values)

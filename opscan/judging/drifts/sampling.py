@@ -15,21 +15,24 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscan.dataclass import replace
 from opscan.judging.drifts.columns import Column, Group, Leaf, passed, pointwise
 from opscan.judging.drifts.draw import Draw, Untold, is_told
+from opscan.judging.drifts.exactness import approximation, flushing
 from opscan.judging.drifts.functions import ULPS
 from opscan.judging.drifts.sums import Population, Rare, coherent, incoherent
 from opscan.judging.error_model import sum_noise
-from opscan.judging.floating import FORMATS
+from opscan.judging.floating import FORMATS, SHORT
 from opscan.numerics.elements.term import Formula
+
+if TYPE_CHECKING:
+    from opscan.judging.devices import Device
 
 SAMPLES = 1024
 _WHOLE, _MEMBERS = 64, 16
-_SHORT = {"float16": "fp16", "bfloat16": "bf16"}
-_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_NAMES = {**SHORT, "float32": "fp32", "float64": "fp64"}
 _HALF = 0.5
 _SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
 """Steps that a device may fuse the product in front of into, which it does not round then."""
@@ -39,10 +42,17 @@ class Sampling:
     """One run over a formula. `draw_of`: how an input is drawn, by (position, name); `upstream`: the gradient.
 
     `reordered`: sums and products of elements may be computed in another order, so that each rounds for itself.
+    `device`: whose bounds and orders the kernel keeps; None for the widest.
     """
 
     def __init__(
-        self, draw_of: Callable[[tuple[Any, ...]], Draw], upstream: Draw, seed: int = 0, *, reordered: bool = False
+        self,
+        draw_of: Callable[[tuple[Any, ...]], Draw],
+        upstream: Draw,
+        seed: int = 0,
+        *,
+        reordered: bool = False,
+        device: Device | None = None,
     ) -> None:
         self._draw_of = draw_of
         self._upstream = upstream
@@ -50,6 +60,8 @@ class Sampling:
         self._random = Random(seed)
         self._count = SAMPLES
         self._reordered = reordered
+        self._device = device
+        self._order = device.order if device is not None else None
         self._orders: dict[Any, list[int]] = {}
         self._places: dict[Any, list[int]] = {}
         self.drawn: dict[Any, list[float]] = {}
@@ -59,6 +71,7 @@ class Sampling:
         """The samples of the last term, its own last rounding left out. Raises Untold."""
         columns: list[Column] = []
         last = len(formula) - 1
+        fuses = self._device is None or self._device.fma
         fused = {
             place
             for name, operands, _, _ in formula
@@ -69,7 +82,7 @@ class Sampling:
         for place, (name, operands, numbers, dtype) in enumerate(formula):
             given = [columns[operand] for operand in operands]
             try:
-                column = self._step(name, given, numbers, dtype, final=place == last, fused=place in fused)
+                column = self._step(name, given, numbers, dtype, final=place == last, fused=place in fused and fuses)
             except (ValueError, ZeroDivisionError, OverflowError):
                 raise Untold(name) from None
             columns.append(column)
@@ -81,7 +94,7 @@ class Sampling:
         if name in ("number", "ratio"):
             return self._constant(float(numbers[0]))
         if name in ("input", "upstream"):
-            return self._leaf((name, numbers, None), short=dtype in _SHORT)
+            return self._leaf((name, numbers, None), short=dtype in SHORT)
         if name in ("total", "dot", "running", "mean"):
             if int(numbers[1]) <= 1:
                 return given[0]
@@ -97,8 +110,8 @@ class Sampling:
             return self._either(given, float(numbers[0]))
         if name == "cast":
             cast = given[0] if final else self._rounded(given[0], dtype, "cast")
-            return cast if dtype not in _SHORT else replace(cast, short=True)
-        column = pointwise(name, given)
+            return cast if dtype not in SHORT else replace(cast, short=True)
+        column = flushing(name, given, pointwise(name, given), _NAMES.get(dtype, ""), self._device)
         if name in ("mul", "div") and any(one.scale for one in given):
             return column
         return self._rounded(column, dtype, name, final=final, fused=fused)
@@ -145,9 +158,8 @@ class Sampling:
         if dtype not in _NAMES or (final and name not in ULPS):
             return column
         form, random = FORMATS[_NAMES[dtype]], self._random
-        short = dtype in _SHORT
-        # an approximation errs uniformly by what its bound leaves beside the last rounding, on both sides
-        error = math.sqrt(2 / 3) * (ULPS[name] - _HALF) if name in ULPS and not short else 0.0
+        short = dtype in SHORT
+        error = approximation(name, _NAMES[dtype], self._device)
 
         def after(value: float, difference: float) -> float:
             if not is_told(value) or not value:
@@ -219,6 +231,7 @@ class Sampling:
         if name == "dot" and group not in self._orders:
             return self._contracted(x, group, dtype, final=final)
         golden = "chain" if name == "dot" else "framework"
+        held, order = _NAMES.get(dtype, "fp32"), self._order if name in ("total", "mean") else None
         addends, random = int(group[1]), self._random
         usual = Population(x.values if x.rare is None else x.rare.usual)
         values, parts = [0.0] * self._count, [0.0] * self._count
@@ -233,7 +246,7 @@ class Sampling:
             noise += incoherent(own or [0.0], count if not noise else count - len(places)) * random.gauss(0.0, 1.0)
             if not x.short and not (final and addends == 2):
                 squares = usual.variance + math.fsum(one * one for one in large) / count
-                alpha, beta = sum_noise(count, usual.mean, squares, _NAMES.get(dtype, "fp32"), golden=golden)
+                alpha, beta = sum_noise(count, usual.mean, squares, held, golden=golden, order=order)
                 noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
             if alike is not None:
                 noise += coherent([alike[place] for place in places], count)

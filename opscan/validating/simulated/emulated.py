@@ -14,13 +14,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from opscan.validating.simulated.aten_call import AtenCall
 from opscan.validating.simulated.linear import add_up_in_shares
+from opscan.validating.simulated.profiles import Profile, in_turn, spacing
 
 ORDERS = ("chain", "tree", "blocks")
 WIDE = {torch.float32: torch.float64, torch.float16: torch.float32, torch.bfloat16: torch.float32}
@@ -47,13 +47,14 @@ _WHOLE = EXACT | IEEE | UNITS.keys() | {"convolution", "cumsum", "convolution_ba
 
 class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so mypy sees Any
     """Enter it around forward and backward. `order`: how it adds; every second device rounds sums and products of its
-    own, as one does that fuses them."""
+    own, as one does that fuses them. `profile`: what is documented of it; what is not it does as any device may."""
 
-    def __init__(self, seed: int, order: str) -> None:
+    def __init__(self, seed: int, order: str, profile: Profile | None = None, *, fuses: bool = True) -> None:
         super().__init__()
         self.random = torch.Generator().manual_seed(seed)
         self.order = order
-        self._fuses = bool(torch.randint(0, 2, (), generator=self.random))
+        self.profile = profile
+        self._fuses = bool(torch.randint(0, 2, (), generator=self.random)) and fuses
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -70,6 +71,8 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
                     return parts(*args, **kwargs)
             except (NotImplementedError, RuntimeError, TypeError):
                 pass
+        if name == "convolution" and self.profile is not None:
+            args = (*[self.profile.shortened("convolution", factor) for factor in args[:2]], *args[2:])
         if (shared := add_up_in_shares(AtenCall.of(func, args, kwargs))) is not None:
             return shared()
         return self._moved(func, name, args, kwargs)
@@ -77,48 +80,58 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
     def _in_place(self, result: Any, name: str) -> Any:
         if name not in UNITS and name not in IEEE:
             return result
-        return result.copy_(self._noised(result.to(WIDE.get(result.dtype, result.dtype)), name).to(result.dtype))
+        dtype = result.dtype
+        return result.copy_(self._flushed(self._noised(result.to(WIDE.get(dtype, dtype)), name, dtype).to(dtype), name))
+
+    def _flushed(self, value: Any, name: str) -> Any:
+        return value if self.profile is None else self.profile.flushed(name, value, value.dtype)
 
     def _moved(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+        if self.profile is not None and name in self.profile.device.flushed:
+            common = func(*args, **kwargs).dtype
+            args = [self.profile.flushed(name, value, common) for value in args]
         native = func(*args, **kwargs)
         if name in EXACT or torch.Tag.pointwise not in func.tags or not _rounds(native) or native.dtype not in WIDE:
             return native
         wide = WIDE[native.dtype]
         exact = func(*[_widened(value, wide) for value in args], **{k: _widened(v, wide) for k, v in kwargs.items()})
-        moved = self._noised(exact.to(wide), name).to(native.dtype)
+        moved = self._flushed(self._noised(exact.to(wide), name, native.dtype).to(native.dtype), name)
         return torch.where(torch.isfinite(moved), moved, native)
 
-    def _noised(self, value: Any, name: str) -> Any:
+    def _noised(self, value: Any, name: str, dtype: Any) -> Any:
         """`value` moved within the bound of a function, before it is rounded to the dtype of the call."""
+        if self.profile is not None and name not in IEEE and value.dtype in WIDE.values() and value.dtype != dtype:
+            widest = UNITS.get(name, _OTHERS) if dtype == torch.float32 else 0.5
+            room = self.profile.bound(name, dtype, widest) - 0.5
+            noise = torch.rand(value.shape, generator=self.random, dtype=torch.float64) * 2 - 1
+            return value + (room * noise).to(value.dtype) * spacing(value, dtype) if room else value
         if value.dtype != torch.float64 or (name in IEEE and not self._fuses):
             return value  # a short format: float32 inside, one rounding at the end
         bound = 1.0 if name in IEEE else 2 * (UNITS.get(name, _OTHERS) - 0.5)
         noise = torch.rand(value.shape, generator=self.random, dtype=torch.float64) * 2 - 1
         return value * (1 + 2.0**-24 * bound * noise)
 
-    def total(self, terms: Any, axes: list[int]) -> Any:
-        """The sum along axes in the order of this device, in float32 for shorter formats."""
+    def total(self, terms: Any, axes: list[int], *, documented: bool = True) -> Any:
+        """The sum along axes in the order of this device, in float32 for shorter formats. `documented`: that of a
+        vector unit, which a profile may tell."""
         held = terms.float() if terms.dtype in (torch.float16, torch.bfloat16) else terms
         kept = [axis for axis in range(held.dim()) if axis not in axes]
         rows = held.permute([*kept, *axes]).reshape(*[held.shape[axis] for axis in kept], -1)
         if rows.shape[-1] <= 1:
             return rows.sum(-1)
+        if documented and self.profile is not None and (told := self.profile.total(rows)) is not None:
+            return told
         if self.order == "chain":
-            return _in_turn(torch.stack([_in_turn(part)[..., -1] for part in rows.split(4096, -1)], -1))[..., -1]
+            return in_turn(torch.stack([in_turn(part)[..., -1] for part in rows.split(4096, -1)], -1))[..., -1]
         rows = rows[..., torch.randperm(rows.shape[-1], generator=self.random)]
         return _folded(rows, 2 if self.order == "tree" else 64)
-
-
-def _in_turn(rows: Any) -> Any:
-    """Running sums in the very format; torch's own are kept in float64."""
-    return torch.from_numpy(np.add.accumulate(rows.contiguous().numpy(), axis=-1))
 
 
 def _folded(rows: Any, block: int) -> Any:
     """Neighbours added by blocks, each in turn, then the sums of the blocks."""
     while rows.shape[-1] > 1:
         rows = torch.nn.functional.pad(rows, (0, -rows.shape[-1] % block)).unflatten(-1, (-1, block))
-        rows = rows[..., 0] + rows[..., 1] if block == 2 else _in_turn(rows)[..., -1]
+        rows = rows[..., 0] + rows[..., 1] if block == 2 else in_turn(rows)[..., -1]
     return rows[..., 0]
 
 
@@ -146,11 +159,13 @@ def _product(device: Emulated, func: Any, args: Any, kwargs: Any) -> Any:
         return native
     held = torch.float32 if native.dtype in (torch.float16, torch.bfloat16) else native.dtype
     left, right = left.to(held), right.to(held)
+    if device.profile is not None:
+        left, right = (device.profile.shortened("matmul", factor) for factor in (left, right))
     total = torch.zeros(native.shape, dtype=held)
     rows = max(_MOST_PRODUCTS // max(left.shape[-1] * native.numel() // native.shape[-2], 1), 1)
     for begin in range(0, native.shape[-2], rows):
         terms = left[..., begin : begin + rows, :].unsqueeze(-2) * right.transpose(-1, -2).unsqueeze(-3)
-        total[..., begin : begin + rows, :] = device.total(terms, [terms.dim() - 1])
+        total[..., begin : begin + rows, :] = device.total(terms, [terms.dim() - 1], documented=False)
     if start is not None:
         total = total * kwargs.get("alpha", 1) + start.to(held) * kwargs.get("beta", 1)
     return total.to(native.dtype)
@@ -174,7 +189,7 @@ def _scan(device: Emulated, func: Any, args: Any, kwargs: Any) -> Any:
     held = args[0].float() if native.dtype in (torch.float16, torch.bfloat16) else args[0].to(native.dtype)
     parts, before = [], torch.zeros((), dtype=held.dtype)
     for part in held.split(1 << 30 if device.order == "chain" else 16, axis):
-        running = _in_turn(part.movedim(axis, -1)).movedim(-1, axis)
+        running = in_turn(part.movedim(axis, -1)).movedim(-1, axis)
         parts.append(running + before)
         before = before + running.select(axis, -1).unsqueeze(axis)
     return torch.cat(parts, axis).to(native.dtype)
