@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from opscan.validating.simulated.aten_call import AtenCall
 from opscan.validating.simulated.linear import add_up_in_shares
 
 ORDERS = ("chain", "tree", "blocks")
 WIDE = {torch.float32: torch.float64, torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_SHORT = {torch.float16, torch.bfloat16}
 EXACT = frozenset(
     {
         "neg", "abs", "sign", "sgn", "relu", "clamp", "clamp_min", "clamp_max", "maximum", "minimum", "where", "clone",
@@ -70,7 +71,7 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
                     return parts(*args, **kwargs)
             except (NotImplementedError, RuntimeError, TypeError):
                 pass
-        if (shared := add_up_in_shares(AtenCall.of(func, args, kwargs))) is not None:
+        if (shared := _in_shares(func, args, kwargs)) is not None:
             return shared()
         return self._moved(func, name, args, kwargs)
 
@@ -107,6 +108,20 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
             return _in_turn(torch.stack([_in_turn(part)[..., -1] for part in rows.split(4096, -1)], -1))[..., -1]
         rows = rows[..., torch.randperm(rows.shape[-1], generator=self.random)]
         return _folded(rows, 2 if self.order == "tree" else 64)
+
+
+def _in_shares(func: Any, args: Any, kwargs: Any) -> Callable[[], Any] | None:
+    """The call made on parts of one operand that are added up: in float32 where its formats are shorter, as every
+    accumulator is."""
+    short = {value.dtype for value in tree_leaves((args, kwargs)) if _rounds(value)} & _SHORT
+    if len(short) != 1:
+        return add_up_in_shares(AtenCall.of(func, args, kwargs))
+    wide = tree_map(lambda value: _widened(value, torch.float32), (args, kwargs))
+    shared = add_up_in_shares(AtenCall.of(func, *wide))
+    if shared is None:
+        return None
+    (dtype,) = short
+    return lambda: tree_map(lambda value: value.to(dtype) if _rounds(value) else value, shared())
 
 
 def _in_turn(rows: Any) -> Any:

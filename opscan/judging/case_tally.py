@@ -13,7 +13,7 @@ from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import doubtful
-from opscan.judging.safety import unproven_step
+from opscan.judging.safety import doubt_of
 from opscan.judging.tensors import Folding, Slot, worst
 from opscan.judging.units import Unit
 from opscan.model import Case, Classification, FileReport, Finding
@@ -229,9 +229,9 @@ class Tally:
             message = case_words.message(
                 rule, group.first, self._unit_of(group.largest[1]), (group.rate, len(group.members))
             )
-            step = unproven_step(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
-            severity = "warning" if step else None
-            finding = find(rule, shown, message + doubtful(step), count=len(group.members), fix=fix, severity=severity)
+            doubt = doubt_of(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
+            severity, fix = ("warning", "unsafe" if fix == "safe" else fix) if doubt else (None, fix)
+            finding = find(rule, shown, message + doubtful(doubt), count=len(group.members), fix=fix, severity=severity)
             if basis == "name":
                 finding = at_most(finding, "warning")
             members = array("Q", sorted(group.members))

@@ -135,9 +135,9 @@ def share_of_run(share: float, cases: int) -> str:
     return f"{percent(share)} of the cases, about {count} of {cases} per run"
 
 
-def doubtful(step: str) -> str:
-    """What a prediction does not know, as the end of a sentence; nothing where it follows each step."""
-    return f"; not sure: no error model follows {step} (--confirm runs it)" if step else ""
+def doubtful(doubt: str) -> str:
+    """What makes a prediction doubtful, as the end of a sentence."""
+    return f"; not sure: {doubt} (--confirm runs it)" if doubt else ""
 
 
 def percent(share: float) -> str:

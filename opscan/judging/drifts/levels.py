@@ -63,7 +63,7 @@ def _pooled(
     """The samples of several runs; one of each group where all of a group have one value."""
     grouped = sampling.one_per_group(column)
     first = grouped or column
-    pool = Column(list(first.values), list(first.difference), {})
+    pool = Column(list(first.values), list(first.difference), {}, whole=column.whole)
     for seed in range(1, _RUNS if grouped is None else 2 * _RUNS):
         other = Sampling(draw_of, upstream, seed, reordered=several)
         more = other.run(formula)
