@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.error_model import Addends, Drift, drift
-from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF, PARTS, Format, part_of
+from opscan.judging.floating import FORMATS, HF32_INPUT_ROUNDOFF, PARTS, Format, part_of, spacing_at
 from opscan.judging.orders import Order
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.standards import Standards, load_standards
@@ -86,13 +86,26 @@ def failure_probability(  # noqa: PLR0913
         golden,
     )
     walk = drift(part, stepped(extent), addends)
-    return _case_failure(rule, part, walk, about(count))
+    return _case_failure(rule, part, walk, about(count)) * (1 if rule.exact else _read(part, walk, count))
+
+
+def _read(part: str, walk: Drift, count: int) -> float:
+    """The probability that a golden holds no infinity, with which a case passes unread."""
+    largest = FORMATS[part].largest
+    if abs(walk.mean) + 6 * walk.deviation < largest:
+        return 1.0
+    root = max(walk.deviation * math.sqrt(2), 1e-300)
+    beyond = math.erfc((largest - walk.mean) / root) / 2 + math.erfc((largest + walk.mean) / root) / 2
+    return max(1 - beyond, 0.0) ** count
 
 
 def spread_failure(rule: Rule, dtype: str, spread: Spread, count: int) -> float:
     """The probability that a correct kernel fails a case of `count` numbers whose results and differences are
     distributed so. Raises ValueError for a rule that compares more than an output with its golden."""
-    return _case_failure(rule, part_of(dtype), spread, about(count)) if count else 0.0
+    if not count:
+        return 0.0
+    read = (1 - spread.lost) ** count if not rule.exact else 1.0
+    return read * _case_failure(rule, part_of(dtype), spread, about(count)) if read > _UNREAD else 0.0
 
 
 def walk_ladder(
@@ -175,16 +188,21 @@ def _element_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
 def _smooth_failure(dtype: str, walk: Walk, atol: float, rtol: float) -> float:
     """The same from the deviation of the difference at each result."""
     epsilon = FORMATS[dtype].epsilon
-    if rtol >= walk.most:
+    if rtol >= walk.most and (isinstance(walk, Drift) or walk.whole):
         return 0.0
+    if isinstance(walk, Spread) and walk.whole:
+        return 0.0 if _hopeless(walk, atol) else _straight(walk, atol, rtol)
     if rtol >= epsilon:
         # One unit always passes; past it, rounding eats up to one unit of the tolerance.
         own = max(rtol - epsilon, epsilon / 2)
         if _hopeless(walk, atol):
             return 0.0
         return over_results(walk, lambda s: mixture_tail_at(walk, s, atol + own * abs(s), 0.0))
-    straight = over_results(walk, lambda s: mixture_tail_at(walk, s, atol + rtol * abs(s), 0.0))
-    return min(1.0, straight + _flip_probability(dtype, walk, atol, rtol))
+    return min(1.0, _straight(walk, atol, rtol) + _flip_probability(dtype, walk, atol, rtol))
+
+
+def _straight(walk: Walk, atol: float, rtol: float) -> float:
+    return over_results(walk, lambda s: mixture_tail_at(walk, s, atol + rtol * abs(s), 0.0))
 
 
 def _unit(form: Format, result: float) -> float:
@@ -215,7 +233,8 @@ def _flip_probability(dtype: str, walk: Walk, atol: float, rtol: float) -> float
     form = FORMATS[dtype]
 
     def flips(result: float) -> float:
-        unit = _unit(form, result)
+        # the samples of a formula lie where they lie; a normal density is looked at in few places
+        unit = spacing_at(result, form) if isinstance(walk, Spread) else _unit(form, result)
         if unit <= atol + rtol * abs(result):
             return 0.0
         scale = walk.scale(result) / math.sqrt(2)
@@ -251,6 +270,7 @@ def over_results(walk: Walk, share: Callable[[float], float]) -> float:
 
 
 _NEAR = 0.25
+_UNREAD = 1e-9
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from opscan.judging import case_words
 from opscan.judging.comparators import ignored_keywords, unregistered
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import doubtful, unestablished
-from opscan.judging.safety import unproven_step
+from opscan.judging.safety import doubt_of
 from opscan.judging.standards import Standards
 from opscan.judging.tensors import Folding, Slot, worst
 from opscan.judging.units import Unit
@@ -258,9 +258,9 @@ class Tally:
             message = case_words.message(
                 rule, group.first, self._unit_of(group.largest[1]), (group.rate, len(group.members))
             )
-            step = unproven_step(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
-            severity = "warning" if step else None
-            message += doubtful(step) + unestablished(report.scenario_source)
+            doubt = doubt_of(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
+            severity, fix = ("warning", "unsafe" if fix == "safe" else fix) if doubt else (None, fix)
+            message += doubtful(doubt) + unestablished(report.scenario_source)
             finding = find(rule, shown, message, count=len(group.members), fix=fix, severity=severity)
             if basis == "name":
                 finding = at_most(finding, "warning")

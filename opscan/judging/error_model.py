@@ -207,14 +207,18 @@ def sum_noise(
     *,
     golden: str = "framework",
     order: Order | None = None,
+    bits: int = 0,
 ) -> tuple[float, float]:
     """(alpha, beta) of a sum of float addends that is one step of a formula: the kernel in the worst legitimate order,
-    of its device where `order` is given, the golden as in `Addends.golden`, framework or chain."""
+    of its device where `order` is given, the golden as in `Addends.golden`, framework or chain. `bits`: fraction bits
+    of an addend, if it has few."""
     unit = FORMATS[accumulator].roundoff
     inner = ROUNDING_VARIANCE * unit * unit
-    strays = [nodes_of(fans, extent) for fans in legitimate(extent, order)]
+    square, spare = variance + mean * mean, FORMATS[accumulator].fraction - bits
+    grid = Grid(variance / square, mean * mean / square, UNALIGNED / 2.0**spare) if bits and spare and square else None
+    strays = [nodes_of(fans, extent, grid) for fans in legitimate(extent, order)]
     widest = max(strays, key=lambda n: n.spread * variance + n.growth / extent * (variance + extent * mean * mean))
-    own = nodes_of(chain(extent) if golden == "chain" else cascade(extent), extent)
+    own = nodes_of(chain(extent) if golden == "chain" else cascade(extent), extent, grid)
     return inner * (widest.spread + own.spread) * variance, inner * (widest.growth + own.growth) / extent**2
 
 

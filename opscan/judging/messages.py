@@ -158,9 +158,9 @@ def unestablished(source: str | None) -> str:
     return "; that values are compared with a golden is assumed: a run script that names the file with --task would say"
 
 
-def doubtful(step: str) -> str:
-    """What a prediction does not know, as the end of a sentence; nothing where it follows each step."""
-    return f"; not sure: no error model follows {step} (--confirm runs it)" if step else ""
+def doubtful(doubt: str) -> str:
+    """What makes a prediction doubtful, as the end of a sentence."""
+    return f"; not sure: {doubt} (--confirm runs it)" if doubt else ""
 
 
 def percent(share: float) -> str:

@@ -35,20 +35,19 @@ def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str, *, establi
 def is_unsure(verdict: TensorVerdict) -> bool:
     """Whether the rule in effect or the predicted error rests on an assumption about this very tensor."""
     load = verdict.load
-    return not verdict.effective.known or (load is not None and (load.assumed or bool(load.unproven)))
+    return not verdict.effective.known or (load is not None and bool(load.doubt))
 
 
-def unproven_step(unit: Unit) -> str:
-    """The step that no error model follows, where each tensor that fails its tolerance, or passes it, has one."""
+def doubt_of(unit: Unit) -> str:
+    """Why the prediction proves nothing, where that is so of each tensor that fails its tolerance, or passes it."""
     tight = [
         verdict
         for case, statuses in zip(unit.verdicts, unit.statuses, strict=True)
         for verdict, status in zip(case.tensors, statuses, strict=True)
         if status in ("too-strict", "too-loose") and not verdict.exact and verdict.load is not None
     ]
-    if not tight or not all(verdict.load and verdict.load.unproven for verdict in tight):
-        return ""
-    return next((verdict.load.unproven for verdict in tight if verdict.load), "")
+    doubts = [verdict.load.doubt or verdict.load.weak for verdict in tight if verdict.load]
+    return doubts[0] if doubts and all(doubts) else ""
 
 
 def _unseen(spec: Spec, evidence: Evidence, verdicts: Sequence[CaseVerdict]) -> bool:

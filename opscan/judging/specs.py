@@ -23,7 +23,7 @@ from opscan.judging.messages import (
     wrong_text,
 )
 from opscan.judging.reservations import reservations
-from opscan.judging.safety import fix_label, inputs_of, nan_possible, unproven_step
+from opscan.judging.safety import doubt_of, fix_label, inputs_of, nan_possible
 from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
 from opscan.judging.units import Unit, judge_unit, lets_through
@@ -212,11 +212,11 @@ def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: 
     span = _acc_span(spec)
     findings = []
     written = acc_text(spec.acc)
-    step = unproven_step(unit)
+    unsure = doubt_of(unit)
 
     def add(rule: str, message: str, label: str = fix) -> None:
-        doubt = step if rule in ("standard-inadequate", "standard-vacuous") else ""
-        severity = "warning" if doubt else None
+        doubt = unsure if rule in ("standard-inadequate", "standard-vacuous") else ""
+        severity, label = ("warning", "unsafe" if label == "safe" else label) if doubt else (None, label)
         told = message + doubtful(doubt) + unestablished(report.scenario_source)
         findings.append(find(rule, report.path, told, spans=[span], fix=label, severity=severity))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -76,10 +77,13 @@ def judge_case(case: Case, classification: Classification, acc: Any, judge: Judg
     ):  # float32 to torch, but ATK has thresholds of its own for it
         tensors = tuple(replace(one, dtype="hf32") if one.dtype == "fp32" else one for one in tensors)
     own = classification.basis == "golden"
-    return CaseVerdict(case, classification, tuple(_judge_tensor(tensor, case, acc, judge, own) for tensor in tensors))
+    outputs = [tensor for tensor in tensors if tensor.role == "output"]
+    lone = bool(outputs) and all(math.prod(tensor.shape) == 1 for tensor in outputs)
+    judged = tuple(_judge_tensor(tensor, case, acc, judge, own=own, lone=lone) for tensor in tensors)
+    return CaseVerdict(case, classification, judged)
 
 
-def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, own: bool) -> TensorVerdict:
+def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, *, own: bool, lone: bool) -> TensorVerdict:
     rule = effective(acc, tensor.dtype, judge.atk_version, standards=judge.rules.standards)
     need = need_of(tensor, judge.scenario, judge.rules.assignments)
     if need == "none" or rule.rule is None or rule.crash:
@@ -90,7 +94,7 @@ def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, own: 
     if need != "tolerance":
         status = "ambiguous" if is_default(acc) and not exact else "ok"
         return TensorVerdict(tensor, rule, need, status)
-    load = load_of(tensor, case, judge, own=own)
+    load = load_of(tensor, case, judge, own=own, lone=lone)
     mendable = has_tolerance(tensor.dtype, judge.atk_version)
     if exact:
         return TensorVerdict(tensor, rule, need, "too-strict", 1.0, mendable, load)

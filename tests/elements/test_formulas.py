@@ -15,7 +15,7 @@ from benchmarks.composed import JUDGE, case_of  # noqa: E402
 from opscan.judging.drifts.draw import Draw, Untold  # noqa: E402
 from opscan.judging.drifts.levels import levels_of  # noqa: E402
 from opscan.judging.drifts.sampling import Sampling  # noqa: E402
-from opscan.judging.loads import draw_of  # noqa: E402
+from opscan.judging.ranges import draw_of  # noqa: E402
 from opscan.model import TensorClass  # noqa: E402
 from opscan.numerics.classify import classify  # noqa: E402
 from opscan.numerics.declared.answering import declare  # noqa: E402

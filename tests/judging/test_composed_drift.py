@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 torch = pytest.importorskip("torch")
 
-from benchmarks.composed import JUDGE, Cell, case_of, cells  # noqa: E402
+from benchmarks import held_out  # noqa: E402
+from benchmarks.composed import JUDGE, Cell, case_of, cells, interval, standards  # noqa: E402
+from benchmarks.composed import Emulated as Kept  # noqa: E402
 from opscan.audit import audit_paths  # noqa: E402
 from opscan.config import Settings  # noqa: E402
 from opscan.emulating.confirming import Emulation  # noqa: E402
@@ -40,10 +44,36 @@ CALLS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_predictions_are_within_a_factor_of_what_is_emulated(name: str) -> None:
     """Fewer draws than benchmarks/composed.py makes, so that only what is far off shows."""
-    found = list(cells("", {"name": name, "inputs": CALLS[name]}, "fp32", Draws(40, JUDGE.upstream, 7)))
+    case = case_of({"name": name, "inputs": CALLS[name]}, "fp32")
+    found = list(cells(case, "fp32", standards("fp32"), Kept(Draws(40, JUDGE.upstream, 7))))
     far = [cell for cell in found if (cell.counts or not cell.failed) and not _near(cell)]
     assert found
     assert not far, "\n".join(map(str, far))
+
+
+@pytest.mark.parametrize(
+    ("failed", "draws", "ends"), [(0, 100, (0, 0.0362)), (10, 100, (0.0490, 0.1762)), (100, 100, (0.9638, 1))]
+)
+def test_a_count_has_the_uncertainty_of_the_tables(failed: int, draws: int, ends: tuple[float, float]) -> None:
+    """Clopper and Pearson's limits, as printed."""
+    assert interval(failed, draws) == pytest.approx(ends, abs=1e-4)
+
+
+def test_held_out_calls_are_the_same_for_a_seed_and_others_for_another() -> None:
+    def first(seed: int) -> list[str]:
+        return [str(row) for row in itertools.islice(held_out.rows(seed), 8)]
+
+    assert first(5) == first(5)
+    assert not set(first(5)) & set(first(6))
+
+
+def test_a_family_is_proven_by_its_own_figures_alone() -> None:
+    families = yaml.safe_load(Path("rules/families.yaml").read_text())["families"]
+    assert families
+    for name, score in families.items():
+        near = score["counting"] > 0 and score["within"] >= 0.95 * score["counting"]
+        quiet = score["silent"] > 0 and score["quiet"] == score["silent"]
+        assert score["proven"] is (near and quiet), name
 
 
 def _near(cell: Cell) -> bool:

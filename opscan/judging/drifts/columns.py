@@ -22,8 +22,8 @@ class Column:
 
     `own`: the parts of the difference that each element has for itself; `shared`: those that all the elements of a
     group have in common, by group. `leaf`: the input that these samples are of; `scale`: a number that only moves
-    the exponent; `short`: of a short format, so that float32 adds up most of them exactly. `rare`: the
-    outliers among the elements.
+    the exponent; `dtype`: the format they were stored in, as far as it matters: float32 adds up most numbers of a
+    short one exactly. `rare`: the outliers among the elements.
     """
 
     values: list[float]
@@ -31,8 +31,12 @@ class Column:
     shared: dict[Group, list[float]]
     leaf: Leaf | None = None
     scale: bool = False
-    short: bool = False
+    dtype: str = ""
     rare: Rare | None = None
+    bits: int = 0
+    """The fraction bits of exact products of two numbers of a short format, which float32 has room for."""
+    whole: bool = False
+    """Of results: most differences are those of numbers of the format, their last rounding done."""
 
     @property
     def difference(self) -> list[float]:

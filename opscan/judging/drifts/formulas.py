@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from opscan.judging.drifts.draw import Draw, Untold
-from opscan.judging.drifts.shape import is_pointwise
+from opscan.judging.drifts.shape import is_pointwise, is_single_sum
 from opscan.judging.drifts.spread import Spread, spread_of
 from opscan.judging.floating import SHORT
 from opscan.model import NumericClass, TensorClass
@@ -17,10 +17,6 @@ from opscan.numerics.elements.term import Formula
 if TYPE_CHECKING:
     from opscan.judging.devices import Device
 
-_LINEAR = frozenset({"input", "upstream", "number", "ratio", "elsewhere", "cast", "neg", "total", "dot", "mean"})
-"""Steps of a single sum; products of two inputs are among them where they are added up."""
-_CHOOSING = frozenset({"where", "less", "equal", "maximum", "minimum", "either"})
-"""Steps that choose among elements: what a mask leaves is still one sum."""
 _LEAVES = frozenset({"input", "upstream", "elsewhere"})
 _STEPS_AN_OCTAVE = 2
 _EXACT_UP_TO = 32
@@ -79,27 +75,6 @@ def keeps_short(formula: Formula, dtype: str) -> bool:
     """Whether a golden rounds values on the way to a 16-bit format, the format of the result."""
     own = next((name for name, form in SHORT.items() if form == dtype), "")
     return bool(own) and any(step[3] == own and step[0] not in ("input", "upstream") for step in formula[:-1])
-
-
-def is_single_sum(formula: Formula) -> bool:
-    """Whether one sum of inputs, of those that a mask lets through, or of products of two is all there is."""
-    sums = products = 0
-    for name, operands, _, dtype in formula:
-        given = [formula[place][0] for place in operands]
-        if name in ("total", "dot", "mean"):
-            sums += 1
-        elif name in ("mul", "div") and any(map(_scales, (formula[place] for place in operands))):
-            continue
-        elif name == "mul" and dtype not in SHORT and all(one in _LEAVES for one in given):
-            products += 1
-        elif name not in _LINEAR and name not in _CHOOSING:
-            return False
-    return sums == 1 and products <= 1
-
-
-def _scales(step: tuple[str, tuple[int, ...], tuple[Any, ...], str]) -> bool:
-    """Whether a step is a number that only moves the exponent."""
-    return step[0] == "number" and abs(math.frexp(step[2][0])[0]) in (0.0, 0.5)
 
 
 @lru_cache(maxsize=65536)

@@ -68,7 +68,7 @@ def _pooled(formula: Formula, again: Callable[..., Sampling], sampling: Sampling
     """The samples of several runs; one of each group where all of a group have one value."""
     grouped = sampling.one_per_group(column)
     first = grouped or column
-    pool = Column(list(first.values), list(first.difference), {})
+    pool = Column(list(first.values), list(first.difference), {}, whole=column.whole)
     for seed in range(1, _RUNS if grouped is None else 2 * _RUNS):
         other = again(seed)
         more = other.run(formula)

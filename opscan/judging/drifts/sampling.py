@@ -24,7 +24,7 @@ from opscan.judging.drifts.exactness import approximation, flushing
 from opscan.judging.drifts.functions import ULPS
 from opscan.judging.drifts.sums import Population, Rare, coherent, incoherent
 from opscan.judging.error_model import sum_noise
-from opscan.judging.floating import FORMATS, SHORT
+from opscan.judging.floating import FORMATS, SHORT, Format, nearest, spacing_at
 from opscan.numerics.elements.term import Formula
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ SAMPLES = 1024
 _WHOLE, _MEMBERS = 64, 16
 _NAMES = {**SHORT, "float32": "fp32", "float64": "fp64"}
 _HALF = 0.5
+_COARSE = 64
+"""Differences below so small a part of a unit come from float32."""
 _SUMMING = frozenset({"add", "sub", "total", "dot", "mean"})
 """Steps that a device may fuse the product in front of into, which it does not round then."""
 
@@ -94,36 +96,41 @@ class Sampling:
         if name in ("number", "ratio"):
             return self._constant(float(numbers[0]))
         if name in ("input", "upstream"):
-            return self._leaf((name, numbers, None), short=dtype in SHORT)
+            return self._leaf((name, numbers, None), dtype)
         if name in ("total", "dot", "running", "mean"):
             if int(numbers[1]) <= 1:
                 return given[0]
-            summed = self._total(name, given[0], numbers, dtype, final=final)
+            summed = self._total(name, given[0], numbers, dtype)
             return summed if name != "mean" else self._averaged(summed, int(numbers[1]), dtype, final=final)
         if name == "largest":
             return self._largest(given[0], numbers)
         if name == "elsewhere":
             if given[0].leaf is not None:
-                return self._leaf((*given[0].leaf[:2], (given[0].leaf[2], numbers[0])), short=given[0].short)
+                return self._leaf((*given[0].leaf[:2], (given[0].leaf[2], numbers[0])), given[0].dtype)
             return self._elsewhere(given[0], numbers[0])
         if name == "either":
             return self._either(given, float(numbers[0]))
         if name == "cast":
-            cast = given[0] if final else self._rounded(given[0], dtype, "cast")
-            return cast if dtype not in SHORT else replace(cast, short=True)
+            return replace(self._rounded(given[0], dtype, "cast", final=final), dtype=dtype)
         column = flushing(name, given, pointwise(name, given), _NAMES.get(dtype, ""), self._device)
+        if name == "mul" and dtype == "float32" and all(one.dtype in SHORT for one in given):
+            return replace(column, bits=sum(FORMATS[SHORT[one.dtype]].fraction for one in given) + 1)
         if name in ("mul", "div") and any(one.scale for one in given):
             return column
         return self._rounded(column, dtype, name, final=final, fused=fused)
 
     # -- where samples come from ---------------------------------------------------------------------------------------
 
-    def _leaf(self, leaf: Leaf, *, short: bool) -> Column:
+    def _leaf(self, leaf: Leaf, dtype: str) -> Column:
+        """The samples of an input, which lie on the grid of its format."""
         if leaf not in self.drawn:
             self.drawn[leaf] = self._drawn(self.draw_of(leaf))
         outliers, values = self.draw_of(leaf).outliers, self.drawn[leaf]
+        if dtype in SHORT:
+            form = FORMATS[SHORT[dtype]]
+            values = [nearest(value, form) for value in values]
         if outliers is None:
-            return Column(values, [0.0] * self._count, {}, leaf, short=short)
+            return Column(values, [0.0] * self._count, {}, leaf, dtype=dtype)
         share, factor = outliers
         every, first = max(round(1 / share), 1), 17 * len(self.drawn)  # those of two inputs seldom meet
         mixed = [value * factor if place % every == first % every else value for place, value in enumerate(values)]
@@ -155,21 +162,27 @@ class Sampling:
 
         `final`: the last rounding is left to the standard's evaluation; `fused`: one device does not round here.
         """
-        if dtype not in _NAMES or (final and name not in ULPS):
+        if dtype not in _NAMES:
             return column
+        error = approximation(name, _NAMES[dtype], self._device)
+        if final and (name not in ULPS or (dtype in SHORT and not error)):
+            column = _within(column, FORMATS[_NAMES[dtype]])
+            return _both_rounded(column, FORMATS[_NAMES[dtype]]) if dtype in SHORT else column
         form, random = FORMATS[_NAMES[dtype]], self._random
         short = dtype in SHORT
-        error = approximation(name, _NAMES[dtype], self._device)
+        column = _within(column, form)
 
         def after(value: float, difference: float) -> float:
-            if not is_told(value) or not value:
+            if not is_told(value) or not value or not is_told(difference):
                 return difference
-            spacing = math.ldexp(1.0, max(math.frexp(value)[1] - 1, form.least) - form.fraction)
+            spacing = spacing_at(value, form)
             if error:
                 difference += error * spacing * random.gauss(0.0, 1.0)
+            if short and not final:  # one side rounds, the other may keep it as it is
+                return nearest(value + difference, form) - value
             if final:
                 return difference
-            if short or fused:
+            if fused:
                 return difference + spacing * (random.random() - _HALF)
             if self._reordered:
                 return difference + spacing * (random.random() - random.random())
@@ -226,10 +239,10 @@ class Sampling:
         left = self._count % size
         return [*whole, order[-left:]] if left else whole
 
-    def _total(self, name: str, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
+    def _total(self, name: str, x: Column, group: Group, dtype: str) -> Column:
         """The sum along the axes of a group, one value for its members."""
         if name == "dot" and group not in self._orders:
-            return self._contracted(x, group, dtype, final=final)
+            return self._contracted(x, group, dtype)
         golden = "chain" if name == "dot" else "framework"
         held, order = _NAMES.get(dtype, "fp32"), self._order if name in ("total", "mean") else None
         addends, random = int(group[1]), self._random
@@ -244,9 +257,9 @@ class Sampling:
             # its members' own parts as they are, which may cancel what they share; the others' are a random walk
             noise = math.fsum(own) if count >= len(places) else 0.0
             noise += incoherent(own or [0.0], count if not noise else count - len(places)) * random.gauss(0.0, 1.0)
-            if not x.short and not (final and addends == 2):
+            if x.dtype not in SHORT and addends > 2:  # two are added alike by all
                 squares = usual.variance + math.fsum(one * one for one in large) / count
-                alpha, beta = sum_noise(count, usual.mean, squares, held, golden=golden, order=order)
+                alpha, beta = sum_noise(count, usual.mean, squares, held, golden=golden, order=order, bits=x.bits)
                 noise += math.sqrt(alpha + beta * value * value) * random.gauss(0.0, 1.0)
             if alike is not None:
                 noise += coherent([alike[place] for place in places], count)
@@ -254,7 +267,7 @@ class Sampling:
                 values[place], parts[place] = value, noise
         return Column(values, [0.0] * self._count, {group: parts})
 
-    def _contracted(self, x: Column, group: Group, dtype: str, *, final: bool) -> Column:
+    def _contracted(self, x: Column, group: Group, dtype: str) -> Column:
         """A sum of products over axes that no other sum runs over: of new addends for each sample."""
         addends, gauss = int(group[1]), self._random.gauss
         usual = Population(x.values if x.rare is None else x.rare.usual)
@@ -271,9 +284,9 @@ class Sampling:
             value = usual.total((place,), addends, self._random) + math.fsum(large)
             values.append(value)
             carried[place] += spread * gauss(0.0, 1.0)
-            if not x.short and not (final and addends == 2):
+            if x.dtype not in SHORT and addends > 2:
                 squares = usual.variance + math.fsum(one * one for one in large) / addends
-                alpha, beta = sum_noise(addends, usual.mean, squares, held, golden="chain")
+                alpha, beta = sum_noise(addends, usual.mean, squares, held, golden="chain", bits=x.bits)
                 carried[place] += math.sqrt(alpha + beta * value * value) * gauss(0.0, 1.0)
         return Column(values, carried, {})
 
@@ -323,6 +336,27 @@ class Sampling:
         values = [a if which else b for which, a, b in zip(chosen, first.values, second.values, strict=True)]
         left, right = [float(which) for which in chosen], [float(not which) for which in chosen]
         return passed(values, [(left, first), (right, second)])
+
+
+def _within(column: Column, form: Format) -> Column:
+    """Values that a format cannot hold are infinite in it."""
+    most = form.largest
+    if all(abs(value) < most or math.isnan(value) for value in column.values):
+        return column
+    held = [value if abs(value) < most else math.copysign(math.inf, value) for value in column.values]
+    return replace(column, values=held)
+
+
+def _both_rounded(column: Column, form: Format) -> Column:
+    """Both sides rounded for the last time, where roundings of the same format set them apart before: what then differs
+    are whole units, or nothing. Finer differences are left to the standard's evaluation, which knows how rare they are.
+    """
+    before, own, coarse = column.difference, list(column.own), 0
+    for place, (value, difference) in enumerate(zip(column.values, before, strict=True)):
+        if value and is_told(value) and is_told(difference) and abs(difference) > spacing_at(value, form) / _COARSE:
+            own[place] += nearest(value + difference, form) - nearest(value, form) - difference
+            coarse += 1
+    return replace(column, own=own, whole=2 * coarse > sum(map(bool, before)))
 
 
 def _parts(x: Column, group: Group) -> tuple[list[float], list[float] | None]:

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from opscan.dataclass import dataclass
-from opscan.judging.drifts.draw import Untold
-from opscan.judging.floating import Format
+from opscan.judging.floating import Format, spacing_at
 from opscan.judging.tails import mixture_tail
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ _SMALLEST = 32
 """The law of the smallest results is read from so small a part of the samples, and a few more."""
 _DECADES = 8
 _PLACES = 4
+_WIDE = 16.0
 _BOUNDED = 2.8
 """Of a thousand normal differences one is almost surely larger than so many deviations."""
 _MANY = 900
@@ -37,7 +37,11 @@ _CROSSING = 64
 _SHORTFALL = 1.25
 """Near 0 differences are larger in the mean than a few hundred samples show, which miss rare large ones: 1.0 to 1.4
 times as large when emulated."""
-_HALF = 0.5
+_FEWEST = 64
+"""Of fewer results that are numbers nothing can be said; most cases then hold one that is none."""
+_STEEP = 12.0
+"""The power with which the largest ratios fall, from which on they are taken for bounded; those of a normal variable
+fall with about the sixth."""
 _LEAST = 1e-45
 """Smaller results are 0 in every format that is compared."""
 _USUAL = math.sqrt(math.pi / 2)
@@ -93,6 +97,11 @@ class Spread:
     each: float = 0.0
     """The probability that one of the smallest samples stands for."""
     most: float = math.inf
+    """No difference is more times as large as its result."""
+    whole: bool = False
+    """Differences are those of numbers of the format, their last rounding done."""
+    lost: float = 0.0
+    """The share of results that are NaN or inf: a golden that holds one passes unread."""
 
     def scale(self, result: float) -> float:
         """Deviation of the difference at a result."""
@@ -149,21 +158,19 @@ def _rounded(spread: Spread, form: Format) -> list[Pair]:
 
     random, found = Random(0).random, []
     for size, difference in spread.seen:
-        spacing = math.ldexp(1.0, max(math.frexp(size)[1] - 1, form.least) - form.fraction)
+        spacing = spacing_at(size, form)
         found.append((size, spacing * math.floor(difference / spacing + random())))
     return found
 
 
 def spread_of(levels: Sequence[Level]) -> Spread:
-    """The distribution that samples show: those of all results, then those of ever smaller ones.
-
-    Raises Untold where most of the results lie outside a function's domain.
-    """
+    """The distribution that samples show: those of all results, then those of ever smaller ones."""
     column = levels[0].column
     told = column.told
     values = [y for y, _ in told]
-    if len(values) < _HALF * len(column.values):
-        raise Untold("a function outside of its domain")
+    lost = 1 - len(values) / len(column.values)
+    if len(values) < _FEWEST:
+        return Spread((), {}, 0.0, 0.0, 0.0, 0.0, Tail((), math.inf, math.inf), lost=1.0)
     mean = math.fsum(values) / len(values)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
     places: list[tuple[float, float]] = []
@@ -175,7 +182,7 @@ def spread_of(levels: Sequence[Level]) -> Spread:
             places.append((size, weight))
             scales[size] = scale
     if not any(scales.values()):
-        return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, Tail((), math.inf, math.inf))
+        return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, Tail((), math.inf, math.inf), lost=lost)
     seen = tuple([(abs(y), abs(d)) for y, d in told])
     alpha, beta = _bounds(scales, math.hypot(mean, deviation))
     return Spread(
@@ -188,7 +195,25 @@ def spread_of(levels: Sequence[Level]) -> Spread:
         _tail(tails),
         seen,
         *_crossing(levels[-1]),
+        _most(levels),
+        column.whole,
+        lost,
     )
+
+
+def _most(levels: Sequence[Level]) -> float:
+    """How many times as large as its result a difference is at most: where the largest ratios that are seen crowd at an
+    edge, as those of a few roundings to a short format do; without one, no bound."""
+    found = math.inf
+    for level in levels:
+        ratios = sorted((abs(d) / abs(y) for y, d in level.column.told if abs(y) > _LEAST), reverse=True)
+        top = ratios[: max(len(ratios) // _CROSSING, 16)]
+        if len(top) < 16 or not top[-1]:
+            return math.inf
+        if math.fsum(math.log(one / top[-1]) for one in top) * _STEEP > len(top):
+            return math.inf
+        found = top[0] if math.isinf(found) else max(found, top[0])
+    return _BEYOND * found
 
 
 def _bounds(scales: dict[float, float], typical: float) -> tuple[float, float]:
@@ -210,11 +235,13 @@ def _places(level: Level, below: float, tails: list[Sequence[Pair]]) -> list[tup
     windows = _windows(positive)
     tails += windows
     for window in windows:
-        scale = _rms([difference for _, difference in window])
+        scale, relative = _rms([difference for _, difference in window]), math.inf
+        if window[-1][0] > _WIDE * window[0][0]:  # what is usual for the largest says little of the others
+            relative = _rms([difference / size for size, difference in window])
         for part in range(_PLACES):
             size = window[(2 * part + 1) * len(window) // (2 * _PLACES)][0]
             if size > edge:
-                found.append((size, share * len(window) / _PLACES, scale))
+                found.append((size, share * len(window) / _PLACES, min(scale, relative * size)))
     left = share * len(positive) - math.fsum(weight for _, weight, _ in found)
     found += _towards_zero(positive, smallest, edge, left)
     if zeros and not below:

@@ -28,10 +28,11 @@ class Population:
     with the number of addends. Raises Untold where none is a number."""
 
     def __init__(self, values: list[float]) -> None:
-        self.values = values
         finite = [value for value in values if is_told(value)]
         if not finite:
             raise Untold("a sum of what is no number")
+        self.values = values if len(finite) == len(values) else [v if is_told(v) else math.nan for v in values]
+        self._missing = 1 - len(finite) / len(values)
         seen = math.fsum(finite) / len(finite)
         self.variance = math.fsum((value - seen) ** 2 for value in finite) / len(finite)
         self.mean = seen if seen * seen >= 7 * self.variance / len(finite) else 0.0
@@ -45,6 +46,8 @@ class Population:
         told, rest = math.fsum(self.values[place] for place in inside), count - len(inside)
         if not rest:
             return told
+        if self._missing and random.random() > (1 - self._missing) ** rest:
+            return math.nan
         told -= len(inside) * self._aside
         if self._uneven and rest <= _RESAMPLED:
             return told + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside

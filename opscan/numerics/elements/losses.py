@@ -63,8 +63,14 @@ _LOSSES: dict[str, Callable[[Arithmetic, Given], Term]] = {
 }
 
 
-_STEP_BY_STEP = frozenset({"binary_cross_entropy_with_logits", "soft_margin_loss"})
-"""PyTorch composes them of operators, each of which writes its result to memory."""
+_STEP_BY_STEP = frozenset(
+    {
+        *("binary_cross_entropy_with_logits", "soft_margin_loss"),
+        *("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"),
+    }
+)
+"""PyTorch composes the first two of operators, each of which writes its result to memory; the kernels of the others
+compute in the format of the input (measured: a third of their results err by more than half a unit)."""
 
 
 def loss(of: Arithmetic, given: Given) -> Terms:

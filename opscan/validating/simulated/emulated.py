@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from opscan.validating.simulated.aten_call import AtenCall
 from opscan.validating.simulated.linear import add_up_in_shares
@@ -24,6 +24,7 @@ from opscan.validating.simulated.profiles import Profile, in_turn, spacing
 
 ORDERS = ("chain", "tree", "blocks")
 WIDE = {torch.float32: torch.float64, torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_SHORT = {torch.float16, torch.bfloat16}
 EXACT = frozenset(
     {
         "neg", "abs", "sign", "sgn", "relu", "clamp", "clamp_min", "clamp_max", "maximum", "minimum", "where", "clone",
@@ -73,7 +74,7 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
                 pass
         if name == "convolution" and self.profile is not None:
             args = (*[self.profile.shortened("convolution", factor) for factor in args[:2]], *args[2:])
-        if (shared := add_up_in_shares(AtenCall.of(func, args, kwargs))) is not None:
+        if (shared := _in_shares(func, args, kwargs)) is not None:
             return shared()
         return self._moved(func, name, args, kwargs)
 
@@ -125,6 +126,20 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
             return in_turn(torch.stack([in_turn(part)[..., -1] for part in rows.split(4096, -1)], -1))[..., -1]
         rows = rows[..., torch.randperm(rows.shape[-1], generator=self.random)]
         return _folded(rows, 2 if self.order == "tree" else 64)
+
+
+def _in_shares(func: Any, args: Any, kwargs: Any) -> Callable[[], Any] | None:
+    """The call made on parts of one operand that are added up: in float32 where its formats are shorter, as every
+    accumulator is."""
+    short = {value.dtype for value in tree_leaves((args, kwargs)) if _rounds(value)} & _SHORT
+    if len(short) != 1:
+        return add_up_in_shares(AtenCall.of(func, args, kwargs))
+    wide = tree_map(lambda value: _widened(value, torch.float32), (args, kwargs))
+    shared = add_up_in_shares(AtenCall.of(func, *wide))
+    if shared is None:
+        return None
+    (dtype,) = short
+    return lambda: tree_map(lambda value: value.to(dtype) if _rounds(value) else value, shared())
 
 
 def _folded(rows: Any, block: int) -> Any:
