@@ -164,7 +164,8 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
         if call.argument("include_last_offset") and held:
             bits = at_least(bits, Level.ARITHMETIC)  # how many indices are averaged is a value
     else:
-        bits = accumulate(call.joined(), count, "reduction", "shapes", *held, fused=weighted)
+        addend = multiply(call.joined()) if weighted else call.joined()
+        bits = accumulate(addend, count, "reduction", "shapes", *held, fused=weighted)
     rest = join((indices.bits, CONST))
     return (bits, *(rest for _ in call.outputs[1:]))
 
