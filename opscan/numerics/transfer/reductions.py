@@ -156,8 +156,8 @@ def _nll(call: Call) -> tuple[Bits, ...]:
 def _nll_backward(call: Call) -> tuple[Bits, ...]:
     upstream = call.tensor("grad_output").bits
     weight = call.argument("weight")
-    alone = call.tensor("target").numel == 1 and not isinstance(weight, Operand)
-    if call.argument("reduction", 1) == 1 and not alone:
+    exact = call.tensor("target").numel <= 2 and not isinstance(weight, Operand)  # divided by one or two
+    if call.argument("reduction", 1) == 1 and not exact:
         return (round_many(call.joined()),)
     return (round_once(call.joined()) if isinstance(weight, Operand) else upstream,)
 

@@ -164,7 +164,8 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
         if call.argument("include_last_offset") and held:
             bits = at_least(bits, Level.ARITHMETIC)  # how many indices are averaged is a value
     else:
-        bits = accumulate(call.joined(), count, "reduction", "shapes", *held, fused=weighted)
+        addend = multiply(call.joined()) if weighted else call.joined()
+        bits = accumulate(addend, count, "reduction", "shapes", *held, fused=weighted)
     rest = join((indices.bits, CONST))
     return (bits, *(rest for _ in call.outputs[1:]))
 
@@ -172,8 +173,10 @@ def _embedding_bag(call: Call) -> tuple[Bits, ...]:
 def _embedding_bag_backward(call: Call) -> tuple[Bits, ...]:
     """Each index adds its bag's gradient to a row of the weight; `mode`: 0 sum, 1 mean, 2 max."""
     indices, bits = call.tensor("indices"), call.joined()
-    plain = call.argument("mode", 0) == 0 and not call.argument("scale_grad_by_freq")
-    if not plain or isinstance(call.argument("per_sample_weights"), Operand):
+    offsets = call.arguments.get("offsets")
+    single = isinstance(offsets, Operand) and offsets.step == 1 and offsets.numel >= indices.numel
+    exact = call.argument("mode", 0) != 1 or single  # a mean of one index divides by one
+    if not exact or call.argument("scale_grad_by_freq") or isinstance(call.argument("per_sample_weights"), Operand):
         bits = round_many(bits)
     dropped = call.argument("padding_idx", -1) >= 0 or call.argument("mode", 0) == 2
     addends = max(indices.numel, call.tensor("grad").shape[0])
