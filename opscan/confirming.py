@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from opscan.config import Settings
-from opscan.emulating.confirming import CASES, emulate
+from opscan.emulating.confirming import CASES, Emulation, emulate
 from opscan.judging import Judge
 from opscan.judging.case_tally import CaseProblem
+from opscan.judging.messages import doubtful
 from opscan.judging.specs import Judged
 from opscan.judging.verdicts import judge_case
-from opscan.model import Case, CaseFile, Classification, Plugin
+from opscan.model import Case, CaseFile, Classification, Finding, Plugin
 
 _INADEQUATE = "standard-inadequate"
 
@@ -22,16 +23,32 @@ def confirmed(judged: Judged, golden: Plugin | str | None, judge: Judge, setting
         return judged
     found = emulate(judged.verdicts, golden, judge, settings.seed)
     if not found.refutes(settings.limit):
-        told = [
-            replace(one, message=f"{one.message}; {found.text}") if one.name == _INADEQUATE else one
-            for one in judged.findings
-        ]
+        after = _emulated_after(judged, golden, judge, settings) if found.draws and judged.doubt else None
+        settled = after if judged.certain and after is not None and after.refutes(settings.limit) else None
+        told = [_told(one, judged.doubt, found, settled) for one in judged.findings]
         return replace(judged, findings=tuple(told))
     left = tuple(one for one in judged.findings if one.name != _INADEQUATE)
     tensors = tuple(replace(one, status="ok") if one.status == "too-strict" else one for one in judged.report.tensors)
     reason = f"predicted to be too strict, but {found.text}"
     report = replace(judged.report, status="ok", reason=reason, tensors=tensors)
     return replace(judged, report=report, findings=left, proposal=None)
+
+
+def _emulated_after(judged: Judged, golden: Plugin | str | None, judge: Judge, settings: Settings) -> Emulation:
+    """What emulated devices do under what is to be written, so that both sides of the edit are run."""
+    verdicts = [judge_case(one.case, one.classification, judged.proposal, judge) for one in judged.verdicts]
+    return emulate(verdicts, golden, judge, settings.seed)
+
+
+def _told(finding: Finding, doubt: str, found: Emulation, after: Emulation | None) -> Finding:
+    """The finding with what was counted. `after`: the same under what is to be written, where that settles it."""
+    if finding.name != _INADEQUATE:
+        return finding
+    if after is None:
+        return replace(finding, message=f"{finding.message}; {found.text}")
+    message = finding.message.replace(doubtful(doubt), "")
+    told = f"{message}; {found.text}, {after.failed} of {after.draws} under the standard that fits"
+    return replace(finding, message=told, severity="error", fix="safe")
 
 
 def confirmed_cases(

@@ -67,6 +67,10 @@ class Judged:
     note: str = ""
     """What the proposal holds for, where its thresholds are derived: a comment."""
     verdicts: tuple[CaseVerdict, ...] = ()
+    doubt: str = ""
+    """Why the prediction proves nothing, unless it is emulated."""
+    certain: bool = False
+    """Nothing but that doubt keeps an edit from being safe."""
 
 
 def judge_spec(  # noqa: PLR0913
@@ -192,7 +196,8 @@ def _decided(
         judged = [at_most(finding, "warning") for finding in judged]
     wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
     proposal = unit.recommendation.expression if wanted else None
-    return Judged(report, (*findings, *judged), proposal, unit.recommendation.note)
+    doubt = doubt_of(unit)
+    return Judged(report, (*findings, *judged), proposal, unit.recommendation.note, doubt=doubt, certain=fix == "safe")
 
 
 def _instead(unit: Unit, base: FileReport, known: Assignments) -> dict[str, str] | None:

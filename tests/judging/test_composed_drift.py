@@ -158,6 +158,18 @@ def test_what_emulation_bears_out_is_said_with_its_count(tmp_path: Path) -> None
     assert failed / draws > 0.05
 
 
+def test_emulation_settles_what_a_family_does_not_prove(tmp_path: Path) -> None:
+    """The standard that is written fails correct kernels, the one that fits passes them: both are run."""
+    text = SPEC.format(name="torch.nn.functional.log_softmax", acc="single_bm", backward="true", more=DIM)
+    (doubted,) = [f for f in audited(tmp_path, text).findings if f.rule == "OPS109"]
+    assert (doubted.severity, doubted.fix) == ("warning", "unsafe")
+    assert "not sure" in doubted.message
+    (settled,) = [f for f in audited(tmp_path, text, confirm=True).findings if f.rule == "OPS109"]
+    assert (settled.severity, settled.fix) == ("error", "safe")
+    assert "not sure" not in settled.message
+    assert "0 of 240 under the standard that fits" in settled.message
+
+
 def test_what_emulation_refutes_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted false accusation: the model is made to say that half of the cases fail."""
     monkeypatch.setattr("opscan.judging.adequacy._case_failure", lambda *_: 0.5)
