@@ -12,7 +12,7 @@ from opscan.numerics.call import Call, Operand
 from opscan.numerics.declared.arguments import bind
 from opscan.numerics.declared.dtypes import HALVES, category, flat, floating, promoted
 from opscan.numerics.declared.entries import Entry, Expression, find
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Results, Tensor, number
+from opscan.numerics.declared.values import EVALUATOR, Dtype, NotDeclared, Refused, Results, Tensor, number
 from opscan.numerics.elements.calls import terms_of
 from opscan.numerics.elements.term import Term
 from opscan.numerics.facts import Facts, deduce
@@ -336,3 +336,6 @@ def sum_to(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _added(first: Tensor, second: Tensor) -> Tensor:
     return call("add", (first, second), {})  # type: ignore[no-any-return]
+
+
+EVALUATOR["call"] = call

@@ -16,6 +16,7 @@ from typing import Any
 
 from opscan.data import data_path
 from opscan.dataclass import dataclass
+from opscan.numerics.declared.values import EVALUATOR
 from opscan.numerics.signatures import Parameter, read_signature
 
 _KEY = re.compile(r"^([A-Za-z_][\w.]*):", re.MULTILINE)
@@ -229,9 +230,7 @@ def _compile(text: str, parameters: Sequence[str], place: str) -> tuple[tuple[st
 
 
 def _global(name: str, place: str) -> Any:
-    from opscan.numerics.declared.namespaces import named
-
-    found = named(name)
+    found = EVALUATOR["named"](name)
     if found is None:
         raise MalformedEntry(f"{place}: `{name}` is no parameter, no operator of the catalog and no shape function")
     return found

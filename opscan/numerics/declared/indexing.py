@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from opscan.numerics.bits import CONST
-from opscan.numerics.declared.values import NotDeclared, Refused, Tensor
+from opscan.numerics.declared.engine import call
+from opscan.numerics.declared.values import EVALUATOR, NotDeclared, Refused, Tensor
 
 
 def get_item(tensor: Tensor, key: Any) -> Any:
     """Slices, whole numbers, None and `...` one after the other; tensors and lists of indices together at the end."""
-    from opscan.numerics.declared.engine import call
-
     parts = list(key) if isinstance(key, tuple) else [key]
     ellipses = [place for place, part in enumerate(parts) if part is ...]
     taken = sum(_axes_taken(part) for part in parts)
@@ -44,8 +43,6 @@ def _axes_taken(part: Any) -> int:
 
 
 def _sliced(tensor: Tensor, axis: int, part: slice) -> Any:
-    from opscan.numerics.declared.engine import call
-
     if any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
         raise NotDeclared("the bounds of a slice are values of a tensor")
     if (part.start, part.stop, part.step) == (None, None, None):
@@ -68,3 +65,6 @@ def _index(part: Any) -> Tensor:
     if type(level) is not int:
         raise NotDeclared(f"an index of {type(level).__name__}")
     return Tensor(tuple(sizes), "int64", CONST)
+
+
+EVALUATOR["get_item"] = get_item

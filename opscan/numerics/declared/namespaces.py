@@ -12,7 +12,7 @@ from typing import Any
 from opscan.numerics.declared import dtypes
 from opscan.numerics.declared.engine import call, sum_to
 from opscan.numerics.declared.entries import place_of
-from opscan.numerics.declared.values import Dtype, NotDeclared, Refused, Tensor
+from opscan.numerics.declared.values import EVALUATOR, Dtype, NotDeclared, Refused, Tensor
 from opscan.numerics.dtypes import TORCH_DTYPES
 
 _PLAIN = {
@@ -145,3 +145,6 @@ def operator_key(name: str, *, is_method: bool = False) -> str | None:
         else:
             keys = [f"{space}.{last}"]
     return next((key for key in keys if place_of(key) is not None), None)
+
+
+EVALUATOR.update(named=named, method=method)

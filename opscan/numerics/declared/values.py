@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from opscan.numerics.bits import PLAIN, Bits
 from opscan.numerics.call import Operand
 from opscan.numerics.facts import NOTHING, Facts, operand
+
+EVALUATOR: dict[str, Callable[..., Any]] = {}
+"""What formulas over values call, by name: `call` an operator, the operator of a `method`, `get_item`, what is `named`.
+Declared steps are formulas over values whose operators are declared steps, so the evaluator puts itself in here."""
 
 
 class _Numbers:
@@ -131,11 +136,9 @@ class Tensor:
         return iter(_call("unbind", self, 0))
 
     def __getattr__(self, name: str) -> Any:
-        from opscan.numerics.declared.namespaces import method
-
         if name.startswith("__"):
             raise AttributeError(name)
-        found = method(name)
+        found = EVALUATOR["method"](name)
         if found is None:
             raise NotDeclared(f"no steps are declared for Tensor.{name}")
         return lambda *args, **kwargs: found(self, *args, **kwargs)
@@ -161,9 +164,7 @@ class Tensor:
         return _call("imag", self)
 
     def __getitem__(self, key: Any) -> Any:
-        from opscan.numerics.declared.indexing import get_item
-
-        return get_item(self, key)
+        return EVALUATOR["get_item"](self, key)
 
     # -- operators -------------------------------------------------------------------------------------------------
 
@@ -249,6 +250,4 @@ class Tensor:
 
 
 def _call(name: str, *args: Any) -> Any:
-    from opscan.numerics.declared.engine import call
-
-    return call(name, args, {})
+    return EVALUATOR["call"](name, args, {})
