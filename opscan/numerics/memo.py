@@ -129,7 +129,7 @@ def _key(question: Question, known: dict[Path, list[str]]) -> str:
 def _helpers(source: Source, known: dict[Path, list[str]]) -> list[str]:
     """The texts beside a plugin that its code may follow; read once in a run."""
     if source.path not in known:
-        from opscan.shapes.neighbours import imported_files
+        from opscan.pyread.neighbours import imported_files
 
         files = imported_files(source.text, (source.path.parent,))
         known[source.path] = [file.read_text(encoding="utf-8", errors="replace") for file in files]

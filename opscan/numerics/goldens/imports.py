@@ -16,10 +16,10 @@ from opscan.numerics.goldens.torch_values import (
     named_operator,
     torch_attribute,
 )
-from opscan.shapes import library
-from opscan.shapes.modules import import_all, import_module, import_name
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import (
+from opscan.pyread import library
+from opscan.pyread.modules import import_all, import_module, import_name
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import (
     ClassValue,
     HostFunction,
     Instance,
@@ -33,7 +33,7 @@ from opscan.shapes.values import (
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter
-    from opscan.shapes.scope import Scope
+    from opscan.pyread.scope import Scope
 
 _SILENT_MODULES = frozenset({"typing", "__future__", "warnings", "logging", "loguru", "time"})
 _TORCH_PATHS = frozenset(

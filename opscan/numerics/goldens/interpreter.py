@@ -27,11 +27,11 @@ from opscan.numerics.goldens.torch_values import (
     TorchFunction,
 )
 from opscan.numerics.running import needs_data
-from opscan.shapes.interpreter import Interpreter
-from opscan.shapes.operations import describe, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import FunctionValue, HostFunction, Instance, SuperValue, TypeValue
+from opscan.pyread.interpreter import Interpreter
+from opscan.pyread.operations import describe, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import FunctionValue, HostFunction, Instance, SuperValue, TypeValue
 
 _CALLABLE = (TorchFunction, TensorMethod, ModuleType, Module, TensorType)
 MAX_ROWS = 4096

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import ClassValue, HostFunction, Instance
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import ClassValue, HostFunction, Instance
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter
-    from opscan.shapes.scope import Scope
+    from opscan.pyread.scope import Scope
 
 MARK = "dataclass"
 

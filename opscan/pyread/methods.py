@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.operations import describe, format_text
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import VIEWS, DefaultDict, NumpyInt, measure
+from opscan.pyread.operations import describe, format_text
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import VIEWS, DefaultDict, NumpyInt, measure
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 
 def _words(text: str) -> frozenset[str]:

@@ -10,14 +10,14 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from opscan.shapes.definitions import Definitions, Return
-from opscan.shapes.evaluator import construct_name
-from opscan.shapes.imports import module_that_may_miss, poison_alternatives
-from opscan.shapes.modules import import_all, import_module, import_name
-from opscan.shapes.operations import binary, describe, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import (
+from opscan.pyread.definitions import Definitions, Return
+from opscan.pyread.evaluator import construct_name
+from opscan.pyread.imports import module_that_may_miss, poison_alternatives
+from opscan.pyread.modules import import_all, import_module, import_name
+from opscan.pyread.operations import binary, describe, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import (
     VIEWS,
     ClassValue,
     DefaultDict,
@@ -68,13 +68,13 @@ class Interpreter(Definitions):
         """The module that `from ... import` names."""
         if not node.level:
             return node.module or ""
-        from opscan.shapes.neighbours import absolute_name
+        from opscan.pyread.neighbours import absolute_name
 
         return absolute_name(node.level, node.module or "", scope)
 
     def neighbour(self, path: str) -> Any:
         """The module of that name that lies beside the plugin, None where there is none."""
-        from opscan.shapes.neighbours import neighbour
+        from opscan.pyread.neighbours import neighbour
 
         return neighbour(self, path, self.folders) if self.folders else None
 

@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.atk_generator import BASE_GENERATOR
-from opscan.shapes.iteration import ITERTOOLS, functions
-from opscan.shapes.library import TYPES
-from opscan.shapes.mathematics import MATH, NUMPY
-from opscan.shapes.methods import COUNTED
-from opscan.shapes.randomness import numpy_random, random_function
-from opscan.shapes.records import RECORD_TYPES
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import (
+from opscan.pyread.atk_generator import BASE_GENERATOR
+from opscan.pyread.iteration import ITERTOOLS, functions
+from opscan.pyread.library import TYPES
+from opscan.pyread.mathematics import MATH, NUMPY
+from opscan.pyread.methods import COUNTED
+from opscan.pyread.randomness import numpy_random, random_function
+from opscan.pyread.records import RECORD_TYPES
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import (
     DefaultDict,
     HostFunction,
     Instance,
@@ -30,7 +30,7 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 
 def import_module(ev: Machine, path: str) -> Any:

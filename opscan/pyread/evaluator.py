@@ -10,13 +10,13 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opscan.shapes.library import BUILTINS
-from opscan.shapes.machine import Machine
-from opscan.shapes.methods import COUNTED
-from opscan.shapes.operations import compare, describe, format_value, subscript, to_text, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, DefaultDict, ExceptionValue, FunctionValue, Poison, SuperValue, measure
+from opscan.pyread.library import BUILTINS
+from opscan.pyread.machine import Machine
+from opscan.pyread.methods import COUNTED
+from opscan.pyread.operations import compare, describe, format_value, subscript, to_text, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import ClassValue, DefaultDict, ExceptionValue, FunctionValue, Poison, SuperValue, measure
 
 
 class Evaluator(Machine):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from opscan.shapes.evaluator import Evaluator
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import MAX_DEPTH, CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, ExceptionType, ExceptionValue, FunctionValue
+from opscan.pyread.evaluator import Evaluator
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import MAX_DEPTH, CannotFollow, PluginRaise
+from opscan.pyread.values import ClassValue, ExceptionType, ExceptionValue, FunctionValue
 
 _UNSPECIAL = frozenset(
     {"__init__", "__call__", "__post_init__", "__str__", "__repr__", "__doc__", "__slots__", "__all__"}
@@ -93,7 +93,7 @@ class Definitions(Evaluator):
         return self._run_function(function, args, named)
 
     def _call_foreign(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
-        from opscan.shapes.neighbours import told_from_outside
+        from opscan.pyread.neighbours import told_from_outside
 
         with told_from_outside(self, function):
             return self._run_function(function, args, named)

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from opscan.model import Case, CaseInput, Choices, Spec, SpecInput, two_numbers
-from opscan.shapes import atk_models
-from opscan.shapes.operations import describe
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ExceptionValue, HostFunction, NumpyInt, Record, RecordType, Silent, deep_copy
+from opscan.pyread import atk_models
+from opscan.pyread.operations import describe
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import ExceptionValue, HostFunction, NumpyInt, Record, RecordType, Silent, deep_copy
 
 _UNREAD = (
     *("triton_name", "kernel_name", "version", "expected_error_msg", "aclnn_api_type", "triton_api_type"),

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
-from opscan.shapes.values import VIEWS, DefaultDict, ExceptionValue, Instance, NumpyInt, Record, Silent, measure
+from opscan.pyread.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
+from opscan.pyread.values import VIEWS, DefaultDict, ExceptionValue, Instance, NumpyInt, Record, Silent, measure
 
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opscan.shapes.scope import Scope
-from opscan.shapes.values import (
+from opscan.pyread.scope import Scope
+from opscan.pyread.values import (
     BoundMethod,
     ClassValue,
     FunctionValue,

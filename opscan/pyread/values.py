@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.shapes.stops import CannotFollow
+from opscan.pyread.stops import CannotFollow
 
 
 class Record:

@@ -14,13 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import FunctionValue, ModuleValue, Poison
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import FunctionValue, ModuleValue, Poison
 
 if TYPE_CHECKING:
-    from opscan.shapes.interpreter import Interpreter
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.interpreter import Interpreter
+    from opscan.pyread.machine import Machine
 
 MOST_BYTES = 1 << 20
 _FILE = "<file>"

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.iteration import enumerate_, filter_, iter_, map_, next_, reversed_, zip_
-from opscan.shapes.operations import describe, format_value, to_text, truth
-from opscan.shapes.stops import MAX_BITS, CannotFollow
-from opscan.shapes.values import (
+from opscan.pyread.iteration import enumerate_, filter_, iter_, map_, next_, reversed_, zip_
+from opscan.pyread.operations import describe, format_value, to_text, truth
+from opscan.pyread.stops import MAX_BITS, CannotFollow
+from opscan.pyread.values import (
     BoundMethod,
     ClassValue,
     ExceptionType,
@@ -29,7 +29,7 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 _MISSING = object()
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opscan.shapes.library import BUILTINS, TYPES
-from opscan.shapes.methods import METHODS, call_method
-from opscan.shapes.modules import module_attribute
-from opscan.shapes.operations import binary, describe
-from opscan.shapes.records import RECORD_TYPES, record_attribute, record_method, set_record_attribute, type_attribute
-from opscan.shapes.stops import Budget, CannotFollow, PluginRaise
-from opscan.shapes.values import (
+from opscan.pyread.library import BUILTINS, TYPES
+from opscan.pyread.methods import METHODS, call_method
+from opscan.pyread.modules import module_attribute
+from opscan.pyread.operations import binary, describe
+from opscan.pyread.records import RECORD_TYPES, record_attribute, record_method, set_record_attribute, type_attribute
+from opscan.pyread.stops import Budget, CannotFollow, PluginRaise
+from opscan.pyread.values import (
     VIEWS,
     BoundMethod,
     ClassValue,
