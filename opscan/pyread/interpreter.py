@@ -7,16 +7,20 @@ binds, and every container it may have changed half-way, are poisoned with its l
 from __future__ import annotations
 
 import ast
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opscan.pyread.definitions import Definitions, Return
+from opscan.pyread.definitions import Return
 from opscan.pyread.evaluator import construct_name
+from opscan.pyread.files import Environment
 from opscan.pyread.imports import module_that_may_miss, poison_alternatives
 from opscan.pyread.modules import import_all, import_module, import_name
 from opscan.pyread.operations import binary, describe, truth
 from opscan.pyread.scope import Scope
 from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.suspending import BREAK, CONTINUE, Suspending
 from opscan.pyread.values import (
     VIEWS,
     ClassValue,
@@ -37,20 +41,23 @@ _IN_PLACE_OF_SETS: dict[type, str] = {
     ast.BitAnd: "intersection_update",
     ast.BitXor: "symmetric_difference_update",
 }
-_BREAK = object()
-_CONTINUE = object()
 
 
-class Interpreter(Definitions):
-    """Statements. `run_module` follows a whole file and gives the scope of its names; modules that it imports may lie
-    in `folders`."""
+class Interpreter(Suspending):
+    """Statements. `run_module` follows a whole file and gives the scope of its names."""
 
-    folders: tuple[Path, ...] = ()
+    def lies(self, file: Path, folders: Sequence[Path] = ()) -> None:
+        """Say where the plugin lies; modules that it imports are looked for beside it, then in `folders`."""
+        self.file = os.path.abspath(file)
+        self.search[:] = [os.path.dirname(self.file), *map(os.path.abspath, folders)]
+        self.searched = frozenset(self.search)
 
     def run_module(self, tree: ast.Module) -> Scope:
         """Follows the top level of a plugin; never raises for what the plugin does there."""
         scope = Scope()
         scope.names["__name__"] = "plugin"
+        if self.file:
+            scope.names["__file__"] = self.file
         self.run_tolerantly(tree.body, scope)
         return scope
 
@@ -73,10 +80,10 @@ class Interpreter(Definitions):
         return absolute_name(node.level, node.module or "", scope)
 
     def neighbour(self, path: str) -> Any:
-        """The module of that name that lies beside the plugin, None where there is none."""
+        """The module of that name that lies near the plugin, None where there is none."""
         from opscan.pyread.neighbours import neighbour
 
-        return neighbour(self, path, self.folders) if self.folders else None
+        return neighbour(self, path) if self.search else None
 
     def run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
         for statement in body:
@@ -204,7 +211,7 @@ class Interpreter(Definitions):
             values = list(self.items(value))
             self.budget.charge(len(container) + len(values))
             container[index] = values
-        elif type(container) in {list, dict, DefaultDict}:
+        elif type(container) in {list, dict, DefaultDict, Environment}:
             measure(index)
             container[index] = value
             self.budget.limit(len(container))
@@ -231,15 +238,21 @@ class Interpreter(Definitions):
         del value.attributes[name]
 
     def _if(self, node: ast.If, scope: Scope) -> Any:
-        return self.run(node.body if truth(self.eval(node.test, scope)) else node.orelse, scope)
+        try:
+            holds = truth(self.eval(node.test, scope))
+        except CannotFollow:
+            if node.orelse or not all(map(_only_tells, node.body)):
+                raise
+            return None  # whether something is printed decides nothing
+        return self.run(node.body if holds else node.orelse, scope)
 
     def _for(self, node: ast.For, scope: Scope) -> Any:
         for value in self.iterate(self.eval(node.iter, scope)):
             self.assign(node.target, value, scope)
             signal = self.run(node.body, scope)
-            if signal is _BREAK:
+            if signal is BREAK:
                 return None
-            if signal is not None and signal is not _CONTINUE:
+            if signal is not None and signal is not CONTINUE:
                 return signal
             self.budget.left -= 1
             if self.budget.left < 0:
@@ -249,11 +262,20 @@ class Interpreter(Definitions):
     def _while(self, node: ast.While, scope: Scope) -> Any:
         while truth(self.eval(node.test, scope)):
             signal = self.run(node.body, scope)
-            if signal is _BREAK:
+            if signal is BREAK:
                 return None
-            if signal is not None and signal is not _CONTINUE:
+            if signal is not None and signal is not CONTINUE:
                 return signal
         return self.run(node.orelse, scope)
+
+    def _match(self, node: ast.Match, scope: Scope) -> Any:
+        from opscan.pyread.patterns import fits
+
+        value = self.eval(node.subject, scope)
+        for case in node.cases:
+            if fits(self, case.pattern, value, scope) and (case.guard is None or truth(self.eval(case.guard, scope))):
+                return self.run(case.body, scope)
+        return None
 
     def _return(self, node: ast.Return, scope: Scope) -> Return:
         return Return(None if node.value is None else self.eval(node.value, scope))
@@ -317,18 +339,15 @@ class Interpreter(Definitions):
         try:
             signal = self.run(node.body, scope)
         except PluginRaise as error:
-            for handler in node.handlers:
-                if handler.type is None or self._catches(self.eval(handler.type, scope), error.value):
-                    scope.names["<handled>"] = error.value
-                    if handler.name:
-                        scope.bind(handler.name, error.value)
-                    return self.run(handler.body, scope)
-            raise
+            handler = self.handler(node, error, scope)
+            if handler is None:
+                raise
+            return self.run(handler.body, scope)
         return self.run(node.orelse, scope) if signal is None else signal
 
-    def _catches(self, wanted: Any, value: ExceptionValue) -> bool:
+    def catches(self, wanted: Any, value: ExceptionValue) -> bool:
         if type(wanted) is tuple:
-            return any(self._catches(w, value) for w in wanted)
+            return any(self.catches(w, value) for w in wanted)
         if isinstance(wanted, ClassValue) and wanted.exception is not None:
             return value.cls is not None and value.cls.derives_from(wanted)
         if not isinstance(wanted, ExceptionType):
@@ -346,8 +365,8 @@ _STATEMENTS: dict[type, Any] = {
     ast.For: Interpreter._for,
     ast.While: Interpreter._while,
     ast.Return: Interpreter._return,
-    ast.Break: lambda *_: _BREAK,
-    ast.Continue: lambda *_: _CONTINUE,
+    ast.Break: lambda *_: BREAK,
+    ast.Continue: lambda *_: CONTINUE,
     ast.Pass: lambda *_: None,
     ast.Assert: Interpreter._assert,
     ast.Global: Interpreter._global,
@@ -356,9 +375,27 @@ _STATEMENTS: dict[type, Any] = {
     ast.ImportFrom: Interpreter._import_from,
     ast.Raise: Interpreter._raise,
     ast.Try: Interpreter._try,
+    ast.With: Interpreter.with_,
+    ast.Match: Interpreter._match,
     ast.FunctionDef: Interpreter.define_function,
     ast.ClassDef: Interpreter.define_class,
 }
+
+
+_HARMLESS = frozenset({"str", "repr", "len", "int", "float", "type", "list", "tuple", "dict", "get", "item", "tolist"})
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """Whether a statement prints, or logs, and does nothing else."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return isinstance(statement, ast.Pass)
+    head = statement.value.func
+    logs = isinstance(head, ast.Attribute) and head.attr in {"debug", "info", "warning", "error"}
+    inside = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call | ast.NamedExpr)][1:]
+    names = {
+        getattr(getattr(part, "func", None), "id", getattr(getattr(part, "func", None), "attr", "")) for part in inside
+    }
+    return (logs or getattr(head, "id", "") == "print") and names <= _HARMLESS
 
 
 def _delete_item(container: Any, index: Any) -> None:

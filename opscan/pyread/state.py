@@ -81,6 +81,6 @@ def _inside(value: Any) -> list[Any]:
         return [] if value.shared else [repr(hash(value.rng.getstate()))]
     if isinstance(value, HostFunction) and value.keeps:
         raise _Opaque
-    if type(value).__name__ == "generator":
+    if type(value).__name__ in {"generator", "FileValue", "ContextValue"}:
         raise _Opaque
     return []

@@ -56,7 +56,7 @@ class Generator:
         self, plugin: Plugin, spec: Spec, seed: int, more: Sequence[Case], total: int, folders: Sequence[Path]
     ) -> None:
         self.interpreter = Interpreter(random.Random(seed))
-        self.interpreter.folders = (plugin.source.path.parent, *folders)
+        self.interpreter.lies(plugin.source.path, folders)
         self.interpreter.case_numbers = total
         self.interpreter.budget.grant(_MODULE_STEPS)
         self._more = (case_record(case) for case in cycle(more))

@@ -124,7 +124,7 @@ def golden_of(plugin: Plugin, name: str, case: Case | None = None) -> Golden | s
         return ev.call(ev.bind(function, instance), [data], {"with_output": True})
 
     def prepare() -> GoldenInterpreter:
-        return GoldenInterpreter(api_name, (plugin.source.path.parent,))
+        return GoldenInterpreter(api_name, plugin.source.path)
 
     return _golden(f"the golden in {path}", path, (), prepare, follow)
 
