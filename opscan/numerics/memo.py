@@ -87,8 +87,17 @@ class Classifier:
         for key, answer in zip(asked, self._answers(list(asked.values())), strict=True):
             self._known[key] = answer.classification
             self.missing = self.missing or answer.missing
-            if answer.lasting and self._store is not None:
+            if answer.lasting and self._store is not None and not self._reads_files(asked[key]):
                 self._store.put(key, answer.classification)
+
+    def _reads_files(self, question: Question) -> bool:
+        """Whether the golden may read more than the texts that its key holds."""
+        if not isinstance(question.golden, Plugin):
+            return False
+        from opscan.pyread.neighbours import READS_FILES
+
+        texts = (question.golden.source.text, *_helpers(question.golden.source, self._helpers))
+        return any(READS_FILES.search(text) for text in texts)
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         if self._limits is None:
@@ -129,9 +138,9 @@ def _key(question: Question, known: dict[Path, list[str]]) -> str:
 def _helpers(source: Source, known: dict[Path, list[str]]) -> list[str]:
     """The texts beside a plugin that its code may follow; read once in a run."""
     if source.path not in known:
-        from opscan.shapes.neighbours import imported_files
+        from opscan.pyread.neighbours import folders_above, imported_files
 
-        files = imported_files(source.text, (source.path.parent,))
+        files = imported_files(source.text, (source.path.parent, *folders_above(source.path.absolute())))
         known[source.path] = [file.read_text(encoding="utf-8", errors="replace") for file in files]
     return known[source.path]
 

@@ -102,7 +102,7 @@ def salt() -> str:
         return ""
     files = [
         *sorted(Path(__file__).parent.rglob("*.py")),
-        *sorted((Path(__file__).parents[1] / "shapes").glob("*.py")),
+        *sorted((Path(__file__).parents[1] / "pyread").glob("*.py")),
         *sorted(data_path("catalog", "aten").glob("*.yaml")),
     ]
     files += sorted(data_path("catalog", "operators").glob("*.yaml"))

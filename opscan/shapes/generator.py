@@ -10,15 +10,15 @@ from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.model import Case, Plugin, Spec
-from opscan.shapes.atk_generator import BASE_GENERATOR
-from opscan.shapes.interpreter import Interpreter
-from opscan.shapes.machine import ERRORS
-from opscan.shapes.operations import describe
-from opscan.shapes.records import case_record, design_record, frozen_case
-from opscan.shapes.scope import Scope
-from opscan.shapes.state import fingerprint
-from opscan.shapes.stops import STEPS_IN_ALL, STEPS_PER_DRAW, CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, Instance, Poison, Record
+from opscan.pyread.atk_generator import BASE_GENERATOR
+from opscan.pyread.interpreter import Interpreter
+from opscan.pyread.machine import ERRORS
+from opscan.pyread.operations import describe
+from opscan.pyread.records import case_record, design_record, frozen_case
+from opscan.pyread.scope import Scope
+from opscan.pyread.state import fingerprint
+from opscan.pyread.stops import STEPS_IN_ALL, STEPS_PER_DRAW, CannotFollow, PluginRaise
+from opscan.pyread.values import ClassValue, Instance, Poison, Record
 
 _MODULE_STEPS = 10 * STEPS_PER_DRAW
 """Tables of cases that a module works out at its top take far more than one case."""
@@ -56,7 +56,7 @@ class Generator:
         self, plugin: Plugin, spec: Spec, seed: int, more: Sequence[Case], total: int, folders: Sequence[Path]
     ) -> None:
         self.interpreter = Interpreter(random.Random(seed))
-        self.interpreter.folders = (plugin.source.path.parent, *folders)
+        self.interpreter.lies(plugin.source.path, folders)
         self.interpreter.case_numbers = total
         self.interpreter.budget.grant(_MODULE_STEPS)
         self._more = (case_record(case) for case in cycle(more))

@@ -43,7 +43,7 @@ ELSEWHERE = {
     "opscan.reading.plugins": "no plugin",
     "opscan.reading.scripts": "no run script",
     "opscan.shapes.generator": "no plugin",
-    "opscan.shapes.evaluator": "no plugin",
+    "opscan.pyread.evaluator": "no plugin",
     "opscan.numerics.operators": "nothing is called",
     "opscan.numerics.classify": "nothing is traced",
     "opscan.numerics.workers": "nothing is traced",
@@ -106,5 +106,5 @@ def test_a_second_run_imports_nothing_heavy(tmp_path: Path) -> None:
     assert HEAVY & loaded <= {"sqlite3"}
     assert not {"opscan.numerics.workers", "opscan.numerics.process", "opscan.numerics.classify"} & loaded
     assert not {
-        name for name in loaded if name.startswith(("opscan.validating", "opscan.shapes.evaluator", "opscan.running"))
+        name for name in loaded if name.startswith(("opscan.validating", "opscan.pyread.evaluator", "opscan.running"))
     }

@@ -61,6 +61,7 @@ BY_VALUES = {
 }
 """What only values, the device or ATK's own dispatch decide is not told by a run; the reading of the text tells it."""
 LOOSER = {
+    "tiles of a function that yields, seeded inputs, and a message that the environment asks for",
     "what init_by_input_data draws is an input like others",
     "a generator with a fixed seed draws constants",
     "torch.manual_seed makes constants of what is drawn on the host",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import sys
+import types
 from itertools import chain, repeat
 from typing import Any
 
@@ -34,7 +35,10 @@ def execute(section: Section, spec: Spec, drawn: list[Case], seed: int, monkeypa
     for name in [name for name in sys.modules if name.split(".")[0] == "atk"]:
         monkeypatch.delitem(sys.modules, name)
     random.seed(seed)
-    exec(compile(section.source, "plugin.py", "exec"), {"__name__": "plugin", "__file__": "plugin.py"})
+    module = types.ModuleType("plugin")
+    monkeypatch.setitem(sys.modules, "plugin", module)  # dataclasses look their module up
+    module.__file__ = "plugin.py"
+    exec(compile(section.source, "plugin.py", "exec"), module.__dict__)
     atk: Any = __import__("atk._registry", fromlist=["GENERATORS"])
     cases: Any = __import__("atk.configs.case_config", fromlist=["CaseConfig"])
     design: Any = __import__("atk.configs.design_config", fromlist=["design_from"])

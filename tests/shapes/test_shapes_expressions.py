@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from opscan.shapes.interpreter import Interpreter
-from opscan.shapes.stops import STEPS_PER_DRAW, CannotFollow, PluginRaise
+from opscan.pyread.interpreter import Interpreter
+from opscan.pyread.stops import STEPS_PER_DRAW, CannotFollow, PluginRaise
 
 EXPRESSIONS = """
 1 + 2 * 3 ** 2 // 4 % 5 - -6

@@ -92,7 +92,7 @@ def test_a_folder_of_the_settings(tmp_path: Path) -> None:
             "f()",
             ":9: `os.getcwd` in helping.py:3",
         ),
-        ("f = open('x')\n", "f", ":9: `open` in helping.py:1"),
+        ("f = open('x')\n", "f", ":9: `a path relative to the folder in which ATK runs` in helping.py:1"),
         ("def f(:\n", "f()", "no readable Python"),
         ("def f():\n    raise ValueError('no')\n", "f()", ":9: every drawn case ends in an exception: ValueError: no"),
         ("def f():\n    return f()\n", "f()", ":9: more than 40 nested calls in helping.py:2"),

@@ -45,7 +45,7 @@ def test_declared_shapes_are_not_believed_where_a_generator_is_named(inputs: tup
     for plugin in (None, make_plugin(section.source)):
         evidence = gather_evidence(make_spec(*inputs, generate="g"), case_file=None, plugin=plugin)
         assert (evidence.source, evidence.cases) == ("none", ())
-        assert ("`with`" if plugin else "generator `g` is not in any plugin") in evidence.reason
+        assert ("`.lock`" if plugin else "generator `g` is not in any plugin") in evidence.reason
 
 
 def test_a_name_that_no_plugin_registers() -> None:

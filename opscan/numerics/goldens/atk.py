@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opscan.numerics.goldens.torch_values import CASE_ID, named_operator
-from opscan.shapes.values import ClassValue, HostFunction, Instance, Record, Silent
+from opscan.pyread.values import ClassValue, HostFunction, Instance, Record, Silent
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter

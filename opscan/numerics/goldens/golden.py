@@ -22,11 +22,11 @@ from opscan.numerics.goldens.tensors import is_returned, is_tensor
 from opscan.numerics.goldens.torch_values import Namespace
 from opscan.numerics.operators import NotFollowed, Operator
 from opscan.numerics.tracer import Tracer
-from opscan.shapes.modules import import_module
-from opscan.shapes.operations import describe
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, Poison
+from opscan.pyread.modules import import_module
+from opscan.pyread.operations import describe
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import ClassValue, Poison
 
 
 @dataclass
@@ -124,7 +124,7 @@ def golden_of(plugin: Plugin, name: str, case: Case | None = None) -> Golden | s
         return ev.call(ev.bind(function, instance), [data], {"with_output": True})
 
     def prepare() -> GoldenInterpreter:
-        return GoldenInterpreter(api_name, (plugin.source.path.parent,))
+        return GoldenInterpreter(api_name, plugin.source.path)
 
     return _golden(f"the golden in {path}", path, (), prepare, follow)
 

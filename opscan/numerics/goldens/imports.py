@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.numerics.goldens.atk import ATK_NAMES
 from opscan.numerics.goldens.numbers import Number
-from opscan.numerics.goldens.records import DATACLASS
 from opscan.numerics.goldens.tensors import is_tensor
 from opscan.numerics.goldens.torch_values import (
     DtypeType,
@@ -16,26 +15,23 @@ from opscan.numerics.goldens.torch_values import (
     named_operator,
     torch_attribute,
 )
-from opscan.shapes import library
-from opscan.shapes.modules import import_all, import_module, import_name
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import (
-    ClassValue,
+from opscan.pyread import library
+from opscan.pyread.modules import import_all, import_module, import_name
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import (
     HostFunction,
     Instance,
     ModuleValue,
     Poison,
     Record,
-    Silent,
     TypeValue,
     measure,
 )
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter
-    from opscan.shapes.scope import Scope
+    from opscan.pyread.scope import Scope
 
-_SILENT_MODULES = frozenset({"typing", "__future__", "warnings", "logging", "loguru", "time"})
 _TORCH_PATHS = frozenset(
     {"torch", "torch.nn", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.nn.init"}
 )
@@ -66,12 +62,8 @@ def bind_import_from(ev: GoldenInterpreter, node: ast.ImportFrom, scope: Scope) 
 def _module(ev: GoldenInterpreter, path: str) -> Any:
     if path in _TORCH_PATHS:
         return Namespace(path)
-    if path in _SILENT_MODULES:
-        return Silent()
     if path == "copy":
         return ModuleValue("copy", _COPIES)
-    if path == "dataclasses":
-        return ModuleValue(path, {"dataclass": DATACLASS})
     return import_module(ev, path)
 
 
@@ -84,12 +76,6 @@ def _name(ev: GoldenInterpreter, path: str, name: str) -> Any:
             return ATK_NAMES[name](ev) if name in ATK_NAMES else Poison(f"atk's {name}")
     except CannotFollow as stop:
         return Poison(stop.construct)
-    if path == "abc" and name == "ABC":
-        return ClassValue("ABC")
-    if path in _SILENT_MODULES:
-        return Silent()
-    if path == "dataclasses":
-        return DATACLASS if name == "dataclass" else Poison(f"dataclasses.{name}")
     if path == "copy":
         return _COPIES.get(name) or Poison(f"copy.{name}")
     return import_name(ev, path, name)

@@ -14,7 +14,6 @@ from opscan.numerics.goldens import numbers
 from opscan.numerics.goldens.imports import BUILTINS, bind_import, bind_import_from
 from opscan.numerics.goldens.limits import guarding
 from opscan.numerics.goldens.numbers import Number, holds_numbers, is_number, plain_number
-from opscan.numerics.goldens.records import add_fields
 from opscan.numerics.goldens.tensors import BINARY, COMPARE, IN_PLACE, UNARY, is_returned, is_tensor, tensor_attribute
 from opscan.numerics.goldens.torch_calls import call_torch, set_tensor_attribute, torch_value_attribute
 from opscan.numerics.goldens.torch_values import (
@@ -27,11 +26,12 @@ from opscan.numerics.goldens.torch_values import (
     TorchFunction,
 )
 from opscan.numerics.running import needs_data
-from opscan.shapes.interpreter import Interpreter
-from opscan.shapes.operations import describe, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import FunctionValue, HostFunction, Instance, SuperValue, TypeValue
+from opscan.pyread.interpreter import Interpreter
+from opscan.pyread.operations import describe, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.suspending import Exit
+from opscan.pyread.values import FunctionValue, HostFunction, Instance, SuperValue, TypeValue
 
 _CALLABLE = (TorchFunction, TensorMethod, ModuleType, Module, TensorType)
 MAX_ROWS = 4096
@@ -43,9 +43,10 @@ OWN_STEPS = 20_000
 class GoldenInterpreter(Interpreter):
     """An Interpreter whose values may be tensors. `api_name`: the operator that `eval(self.api_name)` means."""
 
-    def __init__(self, api_name: str | None = None, folders: tuple[Path, ...] = ()) -> None:
+    def __init__(self, api_name: str | None = None, file: Path | None = None) -> None:
         super().__init__(random.Random(0))
-        self.folders = folders
+        if file is not None:
+            self.lies(file)
         self._caught = 0
         """How many `try` around the statement at hand have handlers."""
         self.budget.grant(OWN_STEPS)
@@ -210,9 +211,6 @@ class GoldenInterpreter(Interpreter):
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def execute(self, node: ast.stmt, scope: Scope) -> Any:
-        if isinstance(node, ast.With):
-            self.at = node
-            return self._with(node, scope)
         if isinstance(node, ast.Import):
             return bind_import(self, node, scope)
         if isinstance(node, ast.ImportFrom):
@@ -222,10 +220,7 @@ class GoldenInterpreter(Interpreter):
         if not self._caught and (test := guard_of(node)) is not None:
             self.at = node
             return super().execute(node, scope) if self._fails(test, scope) else None
-        signal = super().execute(node, scope)
-        if isinstance(node, ast.ClassDef):
-            add_fields(node, scope)
-        return signal
+        return super().execute(node, scope)
 
     def _catching(self, node: ast.Try, scope: Scope) -> Any:
         self._caught += bool(node.handlers)
@@ -245,16 +240,13 @@ class GoldenInterpreter(Interpreter):
                 raise
         return not passes and not watch.read
 
-    def _with(self, node: ast.With, scope: Scope) -> Any:
+    def enter(self, manager: Any) -> tuple[Any, Exit]:
+        if not isinstance(manager, GradMode):
+            return super().enter(manager)
         import torch
 
-        if len(node.items) != 1 or node.items[0].optional_vars is not None:
-            raise CannotFollow("`with`", node.lineno, node.col_offset + 1)
-        mode = self.eval(node.items[0].context_expr, scope)
-        if not isinstance(mode, GradMode):
-            raise CannotFollow("`with`", node.lineno, node.col_offset + 1)
-        with torch.set_grad_enabled(mode.enabled):
-            return self.run(node.body, scope)
+        mode = torch.set_grad_enabled(manager.enabled)
+        return manager, lambda _: bool(mode.__exit__(None, None, None))
 
 
 def guard_of(node: ast.stmt) -> ast.expr | None:

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from opscan.numerics.bits import Level
 from opscan.numerics.tracer import Tracer, generator_key
-from opscan.shapes.stops import CannotFollow
+from opscan.pyread.stops import CannotFollow
 
 MAX_CALLS = 20_000
 """ATen calls of one golden, its own backward included."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscan.shapes.library import TYPES
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import HostFunction, TypeValue
+from opscan.pyread.library import TYPES
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import HostFunction, TypeValue
 
 if TYPE_CHECKING:
     from opscan.numerics.goldens.interpreter import GoldenInterpreter

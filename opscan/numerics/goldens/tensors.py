@@ -13,7 +13,7 @@ from opscan.numerics.goldens.limits import backward
 from opscan.numerics.goldens.numbers import read_item, read_list
 from opscan.numerics.goldens.torch_values import TensorMethod, words
 from opscan.numerics.operators import Operator, resolve
-from opscan.shapes.stops import CannotFollow
+from opscan.pyread.stops import CannotFollow
 
 _ATTRIBUTES = words(
     "shape dtype device ndim requires_grad grad T mT H mH real imag is_cuda is_leaf itemsize nbytes layout"

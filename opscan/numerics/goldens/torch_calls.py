@@ -28,13 +28,13 @@ from opscan.numerics.goldens.torch_values import (
     words,
 )
 from opscan.numerics.running import needs_data
-from opscan.shapes.library import BUILTINS
-from opscan.shapes.operations import describe
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ExceptionValue, HostFunction, TypeValue, measure
+from opscan.pyread.library import BUILTINS
+from opscan.pyread.operations import describe
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import ExceptionValue, HostFunction, TypeValue, measure
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 _PLAIN = (bool, int, float, str, type(None), type(...), torch.dtype, torch.device, torch.layout, torch.memory_format)
 _TORCH_VALUES = (

@@ -19,8 +19,8 @@ import torch
 from opscan.numerics.bits import Level
 from opscan.numerics.goldens.limits import gradients, seed
 from opscan.numerics.operators import Operator, resolve
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import HostFunction, Silent
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import HostFunction, Silent
 
 CASE_ID = "the id of a case"
 

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opscan.shapes.atk_models import MODELS, new_fields
+from opscan.pyread.atk_models import MODELS, new_fields
 
 
 class Model:
-    """An object with the fields of its class in `opscan.shapes.atk_models` and no others.
+    """An object with the fields of its class in `opscan.pyread.atk_models` and no others.
 
     As in ATK's models a keyword that names no field is ignored by the constructor, and assigning to one is a
     ValueError. Lists that the constructor is given are copied where the field is of a list's type; lists that are

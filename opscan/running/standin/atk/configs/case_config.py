@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from opscan.shapes import atk_models
+from opscan.pyread import atk_models
 
 from .._model import Model
 from .design_config import StandardConfig

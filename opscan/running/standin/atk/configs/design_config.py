@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from opscan.shapes import atk_models
+from opscan.pyread import atk_models
 
 from .._model import Model
 

@@ -7,16 +7,21 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.atk_generator import BASE_GENERATOR
-from opscan.shapes.iteration import ITERTOOLS, functions
-from opscan.shapes.library import TYPES
-from opscan.shapes.mathematics import MATH, NUMPY
-from opscan.shapes.methods import COUNTED
-from opscan.shapes.randomness import numpy_random, random_function
-from opscan.shapes.records import RECORD_TYPES
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import (
+from opscan.pyread.atk_generator import BASE_GENERATOR
+from opscan.pyread.classes import DATACLASSES, ENUM, NAMED_TUPLE, Auto, named_tuple
+from opscan.pyread.files import CSV, JSON, OS_PATH, PATHLIB, YAML, operating_system
+from opscan.pyread.iteration import ITERTOOLS, functions
+from opscan.pyread.library import TYPES
+from opscan.pyread.mathematics import MATH, NUMPY
+from opscan.pyread.methods import COUNTED
+from opscan.pyread.randomness import numpy_random, random_function
+from opscan.pyread.records import RECORD_TYPES
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import (
+    HINT,
+    ContextValue,
     DefaultDict,
+    FunctionValue,
     HostFunction,
     Instance,
     ModuleValue,
@@ -30,7 +35,7 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 
 def import_module(ev: Machine, path: str) -> Any:
@@ -78,12 +83,31 @@ def module_attribute(module: ModuleValue | RandomSource, name: str) -> Any:
     return found
 
 
+_SILENT = frozenset({"logging", "warnings", "loguru", "__future__", "gc", "traceback"})
+_HINTS = frozenset({"typing", "typing_extensions", "collections.abc", "abc"})
+_CAST = HostFunction("cast", lambda _, value: value, pure=True)
+
+
+class _Hints(dict[str, Any]):
+    """The names of a module that describes types: nothing may depend on what is not listed."""
+
+    def get(self, name: str, _: Any = None) -> Any:
+        return self[name] if name in self else Silent(HINT)
+
+
 def _load(ev: Machine, path: str) -> Any:
     shared = RandomSource(ev.rng, shared=True)
     if path == "random":
         return shared
-    if path in {"logging", "warnings", "loguru"}:
+    if path in _SILENT:
         return Silent()
+    if path in _HINTS:
+        known = {"TYPE_CHECKING": False, "NamedTuple": NAMED_TUPLE, "cast": _CAST, "abstractmethod": _UNCHANGED}
+        return ModuleValue(path, _Hints(known))
+    if path == "os":
+        return operating_system(ev)
+    if path == "sys":
+        return ModuleValue(path, {"path": ev.search, "maxsize": (1 << 63) - 1, "platform": "linux"})
     if path == "numpy":
         return ModuleValue(path, {**NUMPY, "random": numpy_random(shared)})
     if path == "numpy.random":
@@ -121,13 +145,6 @@ def _deepcopy(ev: Machine, value: Any) -> Any:
     return deep_copy(value)
 
 
-def _loads(ev: Machine, text: Any, **named: Any) -> Any:
-    if named or type(text) is not str:
-        raise CannotFollow("`json.loads` of anything but a text")
-    ev.budget.charge(len(text))
-    return json.loads(text)
-
-
 def _dumps(ev: Machine, value: Any, **named: Any) -> str:
     ev.budget.left -= measure(value) >> 2
     known = {k: v for k, v in named.items() if k in {"ensure_ascii", "separators", "sort_keys", "indent"}}
@@ -162,6 +179,21 @@ def _cached(*args: Any, **_: Any) -> Any:
     return HostFunction("cached function", call, method=True, keeps=True)
 
 
+def _context_manager(_: Machine, function: Any) -> HostFunction:
+    """`contextlib.contextmanager`."""
+    if not isinstance(function, FunctionValue) or not function.suspends:
+        raise CannotFollow("`contextmanager` of anything but a function that yields")
+
+    def call(ev: Machine, *args: Any, **named: Any) -> ContextValue:
+        return ContextValue(ev.call(function, list(args), named))
+
+    return HostFunction(function.name, call, method=True)
+
+
+def _clock() -> Silent:
+    return Silent("`time.time`")
+
+
 _UNCHANGED = HostFunction("wraps", lambda function: function, pure=True)
 
 
@@ -191,7 +223,27 @@ def _counter(ev: Machine, values: Any = ()) -> DefaultDict:
 _MODULES: dict[str, Mapping[str, Any]] = {
     "math": MATH,
     "copy": functions(copy=_copy, deepcopy=_deepcopy),
-    "json": functions(dumps=_dumps, loads=_loads),
+    "json": {**functions(dumps=_dumps), **JSON},
+    "yaml": YAML,
+    "csv": CSV,
+    "pathlib": PATHLIB,
+    "os.path": OS_PATH,
+    "dataclasses": DATACLASSES,
+    "enum": {
+        "Enum": ENUM,
+        "auto": HostFunction("auto", Auto, pure=True),
+        "unique": HostFunction("unique", lambda cls: cls, pure=True),
+    },
+    "time": {
+        "sleep": HostFunction("sleep", lambda *_: None, pure=True),
+        **{name: HostFunction(name, _clock, pure=True) for name in ("time", "perf_counter", "monotonic", "time_ns")},
+    },
+    "contextlib": functions(contextmanager=_context_manager),
+    "string": {
+        "ascii_lowercase": "abcdefghijklmnopqrstuvwxyz",
+        "ascii_uppercase": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "digits": "0123456789",
+    },
     "functools": {
         **functions(reduce=_reduce, partial=_partial),
         "wraps": HostFunction("wraps", lambda *_, **__: _UNCHANGED, pure=True),
@@ -202,6 +254,7 @@ _MODULES: dict[str, Mapping[str, Any]] = {
     "collections": {
         "OrderedDict": TYPES["dict"],
         "defaultdict": TypeValue("defaultdict", DefaultDict, _default_dict),
+        "namedtuple": HostFunction("namedtuple", named_tuple),
         "Counter": TypeValue("Counter", DefaultDict, _counter),
     },
     "operator": functions(

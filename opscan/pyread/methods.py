@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.operations import describe, format_text
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import VIEWS, DefaultDict, NumpyInt, measure
+from opscan.pyread.files import Environment
+from opscan.pyread.operations import describe, format_text
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import VIEWS, DefaultDict, NumpyInt, measure
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 
 def _words(text: str) -> frozenset[str]:
@@ -27,6 +28,7 @@ METHODS: dict[type, frozenset[str]] = {
     list: _words("append extend insert pop remove clear copy index count reverse sort"),
     tuple: _words("index count"),
     dict: _DICT_METHODS,
+    Environment: _words("get update"),
     DefaultDict: _DICT_METHODS | {"most_common", "elements"},
     **dict.fromkeys(VIEWS, _words("isdisjoint")),
     NumpyInt: _words("item"),

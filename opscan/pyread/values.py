@@ -5,13 +5,14 @@ No host object is ever handed to the plugin: each kind here has its own attribut
 
 from __future__ import annotations
 
+import ast
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.shapes.stops import CannotFollow
+from opscan.pyread.stops import CannotFollow
 
 
 class Record:
@@ -89,6 +90,24 @@ class FunctionValue:
     def name(self) -> str:
         return getattr(self.node, "name", "lambda")
 
+    @property
+    def suspends(self) -> bool:
+        """Whether it is a generator function of Python's."""
+        found: bool | None = getattr(self.node, "suspends", None)
+        if found is None:
+            body = [] if isinstance(self.node, ast.Lambda) else self.node.body
+            found = self.node.suspends = any(map(holds_yield, body))
+        return found
+
+
+def holds_yield(node: Any) -> bool:
+    """Whether a statement yields, functions that it defines left out."""
+    if isinstance(node, ast.Yield | ast.YieldFrom):
+        return True
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return False
+    return any(map(holds_yield, ast.iter_child_nodes(node)))
+
 
 class ClassValue:
     """A class of the plugin, or ATK's generator base class.
@@ -107,6 +126,13 @@ class ClassValue:
         self.bases = bases
         self.attributes = {} if attributes is None else attributes
         self.exception = exception
+        self.annotated: tuple[str, ...] = ()
+        """What the body annotates."""
+        self.fields: dict[str, Any] | None = None
+        """Fields with their defaults, of a dataclass or a class of named tuples."""
+        self.frozen = False
+        self.members: list[Instance] | None = None
+        """Those of an enumeration."""
         self.order: tuple[ClassValue, ...] = (self, *_merged([list(base.order) for base in bases] + [list(bases)]))
 
     def has(self, name: str) -> bool:
@@ -136,10 +162,33 @@ def _merged(orders: list[list[ClassValue]]) -> list[ClassValue]:
 
 @dataclass(eq=False, repr=False)
 class Instance:
-    """An object of a plugin's class."""
+    """An object of a plugin's class; one of a dataclass is equal to another with the same fields."""
 
     cls: ClassValue
     attributes: dict[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or self.cls.fields is None or not isinstance(other, Instance) or other.cls is not self.cls:
+            return self is other
+        return all(self.attributes.get(name) == other.attributes.get(name) for name in self.cls.fields)
+
+    def __hash__(self) -> int:
+        if self.cls.fields is None:
+            return id(self)
+        if not self.cls.frozen:
+            raise TypeError(f"unhashable type: '{self.cls.name}'")
+        return hash(tuple(self.attributes.get(name) for name in self.cls.fields))
+
+
+class NamedTuple(tuple[Any, ...]):
+    """An object of a class of named tuples."""
+
+    cls: ClassValue
+
+    def __new__(cls, kind: ClassValue, values: Iterable[Any]) -> NamedTuple:
+        made = super().__new__(cls, values)
+        made.cls = kind
+        return made
 
 
 @dataclass(eq=False, repr=False)
@@ -179,6 +228,13 @@ class RandomSource:
     shared: bool = False
 
 
+@dataclass(eq=False, repr=False)
+class ContextValue:
+    """What a function decorated with `contextlib.contextmanager` gives: the flow of its statements."""
+
+    flow: Any
+
+
 class NumpyInt(int):
     """An integer of numpy's: no `int` for `isinstance`, and of 64 bits."""
 
@@ -194,11 +250,16 @@ class DefaultDict(dict[Any, Any]):
         return DefaultDict(self.factory, self)
 
 
+HINT = "a type hint"
+
+
 class Silent:
     """A logger, or another value that nothing may depend on: every attribute and call of it does nothing."""
 
-    def __init__(self, what: str = "a logger") -> None:
+    def __init__(self, what: str = "a logger", *, there: bool = True) -> None:
         self.what = what
+        self.there = there
+        """Whether it is surely not None."""
 
 
 @dataclass(eq=False, repr=False)
@@ -249,7 +310,7 @@ def measure(value: Any) -> int:
     Raises CannotFollow above 20,000 (also where a container holds itself).
     """
     kind = type(value)
-    if kind not in _CONTAINERS:
+    if kind not in _CONTAINERS and kind is not Instance:
         return 1
     count, stack = 0, [value]
     while stack:
@@ -263,6 +324,8 @@ def measure(value: Any) -> int:
             stack.extend(item)
         elif kind is Record:
             stack.extend(item.fields.values())
+        elif kind is Instance and item.cls.fields is not None:
+            stack.extend(item.attributes.values())
         elif kind is str:
             count += len(item) >> 6
         if count + len(stack) > _NODES:
@@ -272,7 +335,7 @@ def measure(value: Any) -> int:
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 """What `keys()`, `values()` and `items()` of a dict give."""
-_CONTAINERS = frozenset({list, tuple, dict, DefaultDict, set, frozenset, *VIEWS})
+_CONTAINERS = frozenset({list, tuple, NamedTuple, dict, DefaultDict, set, frozenset, *VIEWS})
 
 
 def deep_copy(value: Any, memo: dict[int, Any] | None = None) -> Any:
@@ -303,6 +366,9 @@ def deep_copy(value: Any, memo: dict[int, Any] | None = None) -> Any:
         copied = Instance(value.cls)
         memo[id(value)] = copied
         copied.attributes.update((k, deep_copy(v, memo)) for k, v in value.attributes.items())
+    elif kind is NamedTuple:
+        copied = NamedTuple(value.cls, [deep_copy(v, memo) for v in value])
+        memo[id(value)] = copied
     else:
         copied = kind(deep_copy(v, memo) for v in value)
         memo[id(value)] = copied

@@ -6,8 +6,8 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from opscan.shapes.scope import Scope
-from opscan.shapes.values import Poison
+from opscan.pyread.scope import Scope
+from opscan.pyread.values import Poison
 
 _THERE = frozenset({"atk", "torch", "numpy", *sys.stdlib_module_names})
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

@@ -7,27 +7,30 @@ binds, and every container it may have changed half-way, are poisoned with its l
 from __future__ import annotations
 
 import ast
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opscan.shapes.definitions import Definitions, Return
-from opscan.shapes.evaluator import construct_name
-from opscan.shapes.imports import module_that_may_miss, poison_alternatives
-from opscan.shapes.modules import import_all, import_module, import_name
-from opscan.shapes.operations import binary, describe, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import (
+from opscan.pyread.definitions import Return
+from opscan.pyread.effects import only_asks, only_tells, poison_names
+from opscan.pyread.evaluator import construct_name
+from opscan.pyread.files import Environment
+from opscan.pyread.imports import module_that_may_miss, poison_alternatives
+from opscan.pyread.modules import import_all, import_module, import_name
+from opscan.pyread.operations import binary, describe, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.suspending import BREAK, CONTINUE, Suspending
+from opscan.pyread.values import (
     VIEWS,
     ClassValue,
     DefaultDict,
     ExceptionType,
     ExceptionValue,
-    FunctionValue,
     Instance,
     ModuleValue,
     Poison,
-    Record,
     measure,
 )
 
@@ -37,20 +40,23 @@ _IN_PLACE_OF_SETS: dict[type, str] = {
     ast.BitAnd: "intersection_update",
     ast.BitXor: "symmetric_difference_update",
 }
-_BREAK = object()
-_CONTINUE = object()
 
 
-class Interpreter(Definitions):
-    """Statements. `run_module` follows a whole file and gives the scope of its names; modules that it imports may lie
-    in `folders`."""
+class Interpreter(Suspending):
+    """Statements. `run_module` follows a whole file and gives the scope of its names."""
 
-    folders: tuple[Path, ...] = ()
+    def lies(self, file: Path, folders: Sequence[Path] = ()) -> None:
+        """Say where the plugin lies; modules that it imports are looked for beside it, then in `folders`."""
+        self.file = os.path.abspath(file)
+        self.search[:] = [os.path.dirname(self.file), *map(os.path.abspath, folders)]
+        self.searched = frozenset(self.search)
 
     def run_module(self, tree: ast.Module) -> Scope:
         """Follows the top level of a plugin; never raises for what the plugin does there."""
         scope = Scope()
         scope.names["__name__"] = "plugin"
+        if self.file:
+            scope.names["__file__"] = self.file
         self.run_tolerantly(tree.body, scope)
         return scope
 
@@ -68,15 +74,15 @@ class Interpreter(Definitions):
         """The module that `from ... import` names."""
         if not node.level:
             return node.module or ""
-        from opscan.shapes.neighbours import absolute_name
+        from opscan.pyread.neighbours import absolute_name
 
         return absolute_name(node.level, node.module or "", scope)
 
     def neighbour(self, path: str) -> Any:
-        """The module of that name that lies beside the plugin, None where there is none."""
-        from opscan.shapes.neighbours import neighbour
+        """The module of that name that lies near the plugin, None where there is none."""
+        from opscan.pyread.neighbours import neighbour
 
-        return neighbour(self, path, self.folders) if self.folders else None
+        return neighbour(self, path) if self.search else None
 
     def run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
         for statement in body:
@@ -92,11 +98,11 @@ class Interpreter(Definitions):
                 else:
                     self.execute(statement, scope)
             except CannotFollow as stop:
-                _poison(statement, scope, stop.construct, stop.line or self.line, stop.column)
+                poison_names(statement, scope, stop.construct, stop.line or self.line, stop.column)
             except PluginRaise as error:
-                _poison(statement, scope, f"an exception ({error.value!r})", error.line or self.line, 0)
+                poison_names(statement, scope, f"an exception ({error.value!r})", error.line or self.line, 0)
             except RecursionError:
-                _poison(statement, scope, "deeply nested code", statement.lineno, 0)
+                poison_names(statement, scope, "deeply nested code", statement.lineno, 0)
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
@@ -204,7 +210,7 @@ class Interpreter(Definitions):
             values = list(self.items(value))
             self.budget.charge(len(container) + len(values))
             container[index] = values
-        elif type(container) in {list, dict, DefaultDict}:
+        elif type(container) in {list, dict, DefaultDict, Environment}:
             measure(index)
             container[index] = value
             self.budget.limit(len(container))
@@ -231,15 +237,21 @@ class Interpreter(Definitions):
         del value.attributes[name]
 
     def _if(self, node: ast.If, scope: Scope) -> Any:
-        return self.run(node.body if truth(self.eval(node.test, scope)) else node.orelse, scope)
+        try:
+            holds = truth(self.eval(node.test, scope))
+        except CannotFollow:
+            if node.orelse or not only_asks(node.test) or not all(map(only_tells, node.body)):
+                raise
+            return None  # whether something is printed decides nothing
+        return self.run(node.body if holds else node.orelse, scope)
 
     def _for(self, node: ast.For, scope: Scope) -> Any:
         for value in self.iterate(self.eval(node.iter, scope)):
             self.assign(node.target, value, scope)
             signal = self.run(node.body, scope)
-            if signal is _BREAK:
+            if signal is BREAK:
                 return None
-            if signal is not None and signal is not _CONTINUE:
+            if signal is not None and signal is not CONTINUE:
                 return signal
             self.budget.left -= 1
             if self.budget.left < 0:
@@ -249,11 +261,20 @@ class Interpreter(Definitions):
     def _while(self, node: ast.While, scope: Scope) -> Any:
         while truth(self.eval(node.test, scope)):
             signal = self.run(node.body, scope)
-            if signal is _BREAK:
+            if signal is BREAK:
                 return None
-            if signal is not None and signal is not _CONTINUE:
+            if signal is not None and signal is not CONTINUE:
                 return signal
         return self.run(node.orelse, scope)
+
+    def _match(self, node: ast.Match, scope: Scope) -> Any:
+        from opscan.pyread.patterns import fits
+
+        value = self.eval(node.subject, scope)
+        for case in node.cases:
+            if fits(self, case.pattern, value, scope) and (case.guard is None or truth(self.eval(case.guard, scope))):
+                return self.run(case.body, scope)
+        return None
 
     def _return(self, node: ast.Return, scope: Scope) -> Return:
         return Return(None if node.value is None else self.eval(node.value, scope))
@@ -317,18 +338,15 @@ class Interpreter(Definitions):
         try:
             signal = self.run(node.body, scope)
         except PluginRaise as error:
-            for handler in node.handlers:
-                if handler.type is None or self._catches(self.eval(handler.type, scope), error.value):
-                    scope.names["<handled>"] = error.value
-                    if handler.name:
-                        scope.bind(handler.name, error.value)
-                    return self.run(handler.body, scope)
-            raise
+            handler = self.handler(node, error, scope)
+            if handler is None:
+                raise
+            return self.run(handler.body, scope)
         return self.run(node.orelse, scope) if signal is None else signal
 
-    def _catches(self, wanted: Any, value: ExceptionValue) -> bool:
+    def catches(self, wanted: Any, value: ExceptionValue) -> bool:
         if type(wanted) is tuple:
-            return any(self._catches(w, value) for w in wanted)
+            return any(self.catches(w, value) for w in wanted)
         if isinstance(wanted, ClassValue) and wanted.exception is not None:
             return value.cls is not None and value.cls.derives_from(wanted)
         if not isinstance(wanted, ExceptionType):
@@ -346,8 +364,8 @@ _STATEMENTS: dict[type, Any] = {
     ast.For: Interpreter._for,
     ast.While: Interpreter._while,
     ast.Return: Interpreter._return,
-    ast.Break: lambda *_: _BREAK,
-    ast.Continue: lambda *_: _CONTINUE,
+    ast.Break: lambda *_: BREAK,
+    ast.Continue: lambda *_: CONTINUE,
     ast.Pass: lambda *_: None,
     ast.Assert: Interpreter._assert,
     ast.Global: Interpreter._global,
@@ -356,6 +374,8 @@ _STATEMENTS: dict[type, Any] = {
     ast.ImportFrom: Interpreter._import_from,
     ast.Raise: Interpreter._raise,
     ast.Try: Interpreter._try,
+    ast.With: Interpreter.with_,
+    ast.Match: Interpreter._match,
     ast.FunctionDef: Interpreter.define_function,
     ast.ClassDef: Interpreter.define_class,
 }
@@ -365,23 +385,3 @@ def _delete_item(container: Any, index: Any) -> None:
     if type(container) not in {list, dict, DefaultDict}:
         raise TypeError("item deletion is not supported")
     del container[index]
-
-
-def _poison(statement: ast.stmt, scope: Scope, construct: str, line: int, column: int) -> None:
-    """Poisons what a failed statement binds, and the containers of the module that it may have changed half-way."""
-    poison = Poison(construct, line, column)
-    names = scope.module.names
-    defines = isinstance(statement, ast.FunctionDef | ast.ClassDef)
-    nodes = [] if defines else list(ast.walk(statement))
-    mentioned = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    calls_back = any(isinstance(names.get(name), FunctionValue | ClassValue) for name in mentioned)
-    touched = [v for name, v in names.items() if calls_back or name in mentioned]
-    changed = {id(v) for v in touched if type(v) in {list, dict, set} or isinstance(v, Instance | Record)}
-    for name, value in names.items():
-        if id(value) in changed:
-            names[name] = poison
-    for node in (statement, *nodes):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            scope.names[node.id] = poison
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            scope.names[node.name] = poison

@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.operations import describe, truth
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import HostFunction
+from opscan.pyread.operations import describe, truth
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import HostFunction
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 GENERATOR = type(_ for _ in ())
 """The type of every iterator that a plugin can hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opscan.shapes.values import FunctionValue
+from opscan.pyread.values import FunctionValue
 
 
 class Scope:

@@ -6,13 +6,13 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.library import TYPES
-from opscan.shapes.operations import numpy_number
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import HostFunction, NumpyInt, TypeValue
+from opscan.pyread.library import TYPES
+from opscan.pyread.operations import numpy_number
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import HostFunction, NumpyInt, TypeValue
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 
 def _number_function(module: str, name: str) -> HostFunction:

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, CannotFollow
-from opscan.shapes.values import HostFunction, ModuleValue, RandomSource
+from opscan.pyread.stops import MAX_BITS, MAX_ITEMS, CannotFollow
+from opscan.pyread.values import HostFunction, ModuleValue, RandomSource
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 _PLAIN_DRAWS = frozenset(
     ("random", "randint", "uniform", "randrange", "gauss", "normalvariate", "triangular", "betavariate", "expovariate")

@@ -10,13 +10,22 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opscan.shapes.library import BUILTINS
-from opscan.shapes.machine import Machine
-from opscan.shapes.methods import COUNTED
-from opscan.shapes.operations import compare, describe, format_value, subscript, to_text, truth
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, DefaultDict, ExceptionValue, FunctionValue, Poison, SuperValue, measure
+from opscan.pyread.library import BUILTINS
+from opscan.pyread.machine import Machine
+from opscan.pyread.methods import COUNTED
+from opscan.pyread.operations import compare, describe, format_value, subscript, to_text, truth
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import (
+    ClassValue,
+    DefaultDict,
+    ExceptionValue,
+    FunctionValue,
+    Poison,
+    Silent,
+    SuperValue,
+    measure,
+)
 
 
 class Evaluator(Machine):
@@ -210,13 +219,19 @@ class Evaluator(Machine):
 
         return level(0)
 
-    def _joined(self, node: ast.JoinedStr, scope: Scope) -> str:
-        text = "".join(self.eval(part, scope) for part in node.values)
+    def _joined(self, node: ast.JoinedStr, scope: Scope) -> Any:
+        parts = [self.eval(part, scope) for part in node.values]
+        hidden = next((part for part in parts if isinstance(part, Silent)), None)
+        if hidden is not None:
+            return hidden
+        text = "".join(parts)
         self.budget.charge(len(text))
         return text
 
-    def _formatted(self, node: ast.FormattedValue, scope: Scope) -> str:
+    def _formatted(self, node: ast.FormattedValue, scope: Scope) -> Any:
         value = self.eval(node.value, scope)
+        if isinstance(value, Silent):
+            return value
         if node.conversion in {ord("r"), ord("a")} and type(value) is str:
             value = repr(value)
         elif node.conversion != -1:

@@ -9,10 +9,11 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.iteration import enumerate_, filter_, iter_, map_, next_, reversed_, zip_
-from opscan.shapes.operations import describe, format_value, to_text, truth
-from opscan.shapes.stops import MAX_BITS, CannotFollow
-from opscan.shapes.values import (
+from opscan.pyread.files import open_
+from opscan.pyread.iteration import enumerate_, filter_, iter_, map_, next_, reversed_, zip_
+from opscan.pyread.operations import describe, format_value, to_text, truth
+from opscan.pyread.stops import MAX_BITS, CannotFollow
+from opscan.pyread.values import (
     BoundMethod,
     ClassValue,
     ExceptionType,
@@ -20,6 +21,7 @@ from opscan.shapes.values import (
     FunctionValue,
     HostFunction,
     Instance,
+    NamedTuple,
     NumpyInt,
     Record,
     RecordType,
@@ -29,7 +31,7 @@ from opscan.shapes.values import (
 )
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 _MISSING = object()
 
@@ -52,10 +54,16 @@ EXCEPTIONS = (
     ImportError,
     ModuleNotFoundError,
     NameError,
+    OSError,
+    FileNotFoundError,
+    UnicodeError,
+    RecursionError,
 )
 
 
 def _len(_: Machine, value: Any) -> int:
+    if isinstance(value, ClassValue) and value.members is not None:
+        return len(value.members)
     if isinstance(value, Instance | Record | Silent):
         raise CannotFollow(f"`len` of {describe(value)}")
     return len(value)
@@ -107,10 +115,21 @@ def _isinstance(ev: Machine, value: Any, wanted: Any) -> bool:
     if isinstance(wanted, RecordType):
         return isinstance(value, Record) and value.kind == wanted.kind
     if isinstance(wanted, ClassValue):
-        return isinstance(value, Instance | ExceptionValue) and bool(value.cls and value.cls.derives_from(wanted))
+        cls = value.cls if isinstance(value, Instance | ExceptionValue | NamedTuple) else None
+        return cls is not None and cls.derives_from(wanted)
     if isinstance(wanted, ExceptionType):
         return isinstance(value, ExceptionValue) and issubclass(value.kind, wanted.host)
     raise CannotFollow("`isinstance` with that type")
+
+
+def _issubclass(ev: Machine, kind: Any, wanted: Any) -> bool:
+    if type(wanted) is tuple:
+        return any(_issubclass(ev, kind, one) for one in wanted)
+    if isinstance(kind, ClassValue) and isinstance(wanted, ClassValue):
+        return kind.derives_from(wanted)
+    if isinstance(kind, TypeValue) and isinstance(wanted, TypeValue):
+        return issubclass(kind.host, wanted.host)
+    raise CannotFollow("`issubclass` with these types")
 
 
 def _type(ev: Machine, value: Any) -> Any:
@@ -121,9 +140,11 @@ def _vars(ev: Machine, value: Any) -> Any:
     return ev.attribute(value, "__dict__")
 
 
-def _int(_: Machine, value: Any = 0, base: Any = _MISSING) -> int:
+def _int(_: Machine, value: Any = 0, base: Any = _MISSING) -> Any:
     if type(value) is str and len(value) > MAX_BITS // 4:
         raise CannotFollow("`int` of a huge text")
+    if isinstance(value, Silent) and base is _MISSING:
+        return value  # what nothing may depend on is that as a number too
     _plain(value, "int")
     if type(value) is NumpyInt and base is _MISSING:
         return int.__int__(value)
@@ -136,11 +157,13 @@ def _float(_: Machine, value: Any = 0.0) -> float:
 
 
 def _plain(value: Any, name: str) -> None:
-    if isinstance(value, Silent | Instance | Record):
+    if isinstance(value, Silent | Instance | Record | NamedTuple):
         raise CannotFollow(f"`{name}` of {describe(value)}")
 
 
-def _str(ev: Machine, value: Any = "") -> str:
+def _str(ev: Machine, value: Any = "") -> Any:
+    if isinstance(value, Silent):
+        return value
     return to_text(value, ev.budget)
 
 
@@ -204,6 +227,10 @@ def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
+def _unmade(*_: Any) -> Any:
+    raise CannotFollow("bytes and complex numbers")
+
+
 TYPES: dict[str, TypeValue] = {
     name: TypeValue(name, host, construct)
     for name, host, construct in (
@@ -217,6 +244,8 @@ TYPES: dict[str, TypeValue] = {
         ("set", set, _set),
         ("frozenset", frozenset, _frozenset),
         ("range", range, _range),
+        ("bytes", bytes, _unmade),
+        ("complex", complex, _unmade),
     )
 }
 
@@ -246,6 +275,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "setattr": _setattr,
     "callable": _callable,
     "print": _nothing,
+    "open": open_,
+    "issubclass": _issubclass,
 }
 _PURE: tuple[Callable[..., Any], ...] = (abs, divmod, round, chr, ord, bin, hex)
 

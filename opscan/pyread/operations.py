@@ -8,8 +8,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from opscan.shapes.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
-from opscan.shapes.values import VIEWS, DefaultDict, ExceptionValue, Instance, NumpyInt, Record, Silent, measure
+from opscan.pyread.files import PathValue
+from opscan.pyread.stops import MAX_BITS, MAX_ITEMS, Budget, CannotFollow
+from opscan.pyread.values import (
+    HINT,
+    VIEWS,
+    ClassValue,
+    DefaultDict,
+    ExceptionValue,
+    Instance,
+    NamedTuple,
+    NumpyInt,
+    Record,
+    Silent,
+    TypeValue,
+    measure,
+)
 
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -67,6 +81,8 @@ def binary(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
         return _numpy_arithmetic(kind, left, right)
     if a is Silent or b is Silent:
         return left if a is Silent else right
+    if a in _OPERATORS or b in _OPERATORS:
+        return (_OPERATORS.get(a) or _OPERATORS[b])(kind, left, right, budget)
     if a not in _PLAIN or b not in _PLAIN or kind not in _BINARY:
         odd = left if a not in _PLAIN else right
         raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on {describe(odd)}")
@@ -92,6 +108,32 @@ def _numpy_arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
         return numpy_number(_arithmetic(kind, *plain))
     except ArithmeticError:
         raise CannotFollow("numpy's division by zero") from None
+
+
+def _with_tuples(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> Any:
+    first, second = (tuple(side) if type(side) is NamedTuple else side for side in (left, right))
+    return binary(kind, first, second, budget)
+
+
+def _with_types(kind: type[ast.AST], left: Any, right: Any, _: Budget) -> Any:
+    """`A | B` of classes, for `isinstance`."""
+    if kind is not ast.BitOr:
+        raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on a class")
+    return tuple(one for side in (left, right) for one in (side if type(side) is tuple else (side,)))
+
+
+def _with_paths(kind: type[ast.AST], left: Any, right: Any, _: Budget) -> Any:
+    if kind is not ast.Div or type(left) is not PathValue:
+        raise CannotFollow(f"`{SYMBOLS.get(kind, '@')}` on a `Path`")
+    return left.joined(right)
+
+
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    NamedTuple: _with_tuples,
+    PathValue: _with_paths,
+    TypeValue: _with_types,
+    ClassValue: _with_types,
+}
 
 
 def numpy_number(value: Any) -> Any:
@@ -122,6 +164,10 @@ def _arithmetic(kind: type[ast.AST], left: Any, right: Any) -> Any:
 def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
     """`left <op> right` for all ten comparison operators."""
     if kind is ast.In or kind is ast.NotIn:
+        if type(right) is NamedTuple:
+            right = tuple(right)
+        if isinstance(right, ClassValue) and right.members is not None:
+            right = right.members
         if type(right) not in {list, tuple, set, frozenset, str, range, *_MAPPINGS, *VIEWS}:
             raise CannotFollow(f"`in` on {describe(right)}")
         if type(right) is range and type(left) is not int:
@@ -133,10 +179,12 @@ def compare(kind: type[ast.AST], left: Any, right: Any, budget: Budget) -> bool:
         return (left in right) == (kind is ast.In)
     if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
         if isinstance(left, Silent) or isinstance(right, Silent):
+            if kind in {ast.Is, ast.IsNot} and (left is None or right is None) and (left or right).there:
+                return kind is ast.IsNot
             raise CannotFollow(f"a comparison with {describe(left if isinstance(left, Silent) else right)}")
         budget.left -= (measure(left) + measure(right)) >> 3
-        if kind not in {ast.Eq, ast.NotEq, ast.Is, ast.IsNot} and Record in {type(left), type(right)}:
-            raise CannotFollow("ordering of configuration objects")
+        if kind not in {ast.Eq, ast.NotEq, ast.Is, ast.IsNot} and {Record, Instance} & {type(left), type(right)}:
+            raise CannotFollow("ordering of objects")
     return bool(_COMPARE[kind](left, right))
 
 
@@ -150,12 +198,20 @@ def truth(value: Any) -> bool:
 def subscript(container: Any, index: Any, budget: Budget) -> Any:
     """`container[index]` for sequences, ranges and dicts."""
     kind = type(container)
+    if kind is NamedTuple:
+        container, kind = tuple(container), tuple
+    if kind is Silent and container.what == HINT:
+        return container
     if kind in {list, tuple, str, range}:
         if type(index) is slice and kind is not range:
             budget.charge(len(container))
         return container[index]
     if kind in _MAPPINGS:
         measure(index)
+        return container[index]
+    if isinstance(container, ClassValue) and container.members is not None:
+        return container.attributes[index]
+    if isinstance(container, dict) and index in container:
         return container[index]
     raise CannotFollow(f"a subscript of {describe(container)}")
 
@@ -164,7 +220,7 @@ def describe(value: Any) -> str:
     """What messages call a value: its type, never its content."""
     if isinstance(value, Record):
         return f"a {value.kind}"
-    if isinstance(value, Instance):
+    if isinstance(value, Instance | NamedTuple):
         return f"a `{value.cls.name}`"
     if isinstance(value, Silent):
         return value.what
@@ -177,7 +233,15 @@ def describe(value: Any) -> str:
 def to_text(value: Any, budget: Budget) -> str:
     """`str(value)`; objects of the plugin give a placeholder, since only messages print them."""
     budget.left -= measure(value) >> 2
+    if isinstance(value, Silent):
+        raise CannotFollow(f"the text of {value.what}")
     if type(value) in _PLAIN or type(value) in {range, NumpyInt}:
+        return str(value)
+    if isinstance(value, Instance) and value.cls.members is not None and not value.cls.has("__str__"):
+        return f"{value.cls.name}.{value.attributes['name']}"
+    if isinstance(value, NamedTuple) or (isinstance(value, Instance) and value.cls.fields is not None):
+        raise CannotFollow(f"the text of {describe(value)}")
+    if isinstance(value, PathValue):
         return str(value)
     if isinstance(value, ExceptionValue):
         return str(value.kind(*value.args))

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from opscan.model import Case, CaseInput, Choices, Spec, SpecInput, two_numbers
-from opscan.shapes import atk_models
-from opscan.shapes.operations import describe
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import ExceptionValue, HostFunction, NumpyInt, Record, RecordType, Silent, deep_copy
+from opscan.pyread import atk_models
+from opscan.pyread.operations import describe
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import ExceptionValue, HostFunction, NumpyInt, Record, RecordType, Silent, deep_copy
 
 _UNREAD = (
     *("triton_name", "kernel_name", "version", "expected_error_msg", "aclnn_api_type", "triton_api_type"),
@@ -140,7 +140,7 @@ def type_attribute(kind: RecordType, name: str) -> Any:
 def design_record(spec: Spec) -> Record:
     """`self.config` of a generator: what the spec says."""
     record = make_record("DesignConfig", atk_models.design_parts(_design_value(spec), make_record))
-    record.fields.update((name, Silent(f"`{name}` of the spec")) for name in _UNREAD)
+    record.fields.update((name, Silent(f"`{name}` of the spec", there=False)) for name in _UNREAD)
     record.fields["standard"] = _standard_record(spec.acc)
     return record
 
@@ -201,7 +201,8 @@ def _choices_value(choices: Choices) -> dict[str, Any] | None:
 
 def _standard_record(acc: Any) -> Record:
     acc = "default" if acc is None else _written(acc)
-    return Record("StandardConfig", {"acc": acc, "perf": Silent("`perf` of the spec"), "mem": Silent("`mem`")})
+    other = {name: Silent(f"`{name}` of the spec", there=False) for name in ("perf", "mem")}
+    return Record("StandardConfig", {"acc": acc, **other})
 
 
 def case_record(case: Case) -> Record:
@@ -227,7 +228,7 @@ def case_record(case: Case) -> Record:
     return record
 
 
-_UNREAD_VALUES = {name: Silent(f"`{name}` of the spec") for name in _UNREAD}
+_UNREAD_VALUES = {name: Silent(f"`{name}` of the spec", there=False) for name in _UNREAD}
 
 
 def _written(value: Any) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opscan.shapes.scope import Scope
-from opscan.shapes.values import (
+from opscan.pyread.scope import Scope
+from opscan.pyread.values import (
     BoundMethod,
     ClassValue,
     FunctionValue,
@@ -81,6 +81,6 @@ def _inside(value: Any) -> list[Any]:
         return [] if value.shared else [repr(hash(value.rng.getstate()))]
     if isinstance(value, HostFunction) and value.keeps:
         raise _Opaque
-    if type(value).__name__ == "generator":
+    if type(value).__name__ in {"generator", "FileValue", "ContextValue"}:
         raise _Opaque
     return []

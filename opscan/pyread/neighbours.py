@@ -1,4 +1,7 @@
-"""The modules that lie beside a plugin and that it imports: their text is followed as the plugin's own is.
+"""The modules that lie near a plugin and that it imports: their text is followed as the plugin's own is.
+
+They are looked for in `sys.path` as the plugin has it: beside the plugin, in the folders of the settings, and in those
+that the plugin adds where these lie near it; then in the folders above, from one of which ATK may have been started.
 
 What cannot be followed in such a module is told with its file and line, and at the line of the plugin that needs it.
 """
@@ -6,35 +9,61 @@ What cannot be followed in such a module is told with its file and line, and at 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import CannotFollow, PluginRaise
-from opscan.shapes.values import FunctionValue, ModuleValue, Poison
+from opscan.pyread.files import is_near
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import CannotFollow, PluginRaise
+from opscan.pyread.values import FunctionValue, ModuleValue, Poison
 
 if TYPE_CHECKING:
-    from opscan.shapes.interpreter import Interpreter
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.interpreter import Interpreter
+    from opscan.pyread.machine import Machine
 
 MOST_BYTES = 1 << 20
+_ABOVE = 5
 _FILE = "<file>"
 """Under this name the scope of such a module holds what its file is called."""
 
 
-def neighbour(ev: Interpreter, path: str, folders: Sequence[Path]) -> ModuleValue | Poison | None:
-    """The module `path` from the first of the folders that has it, None where none has it."""
+def neighbour(ev: Interpreter, path: str) -> ModuleValue | Poison | None:
+    """The module `path` from the first folder that has it, None where none has it."""
+    folders = _folders(ev)
     file = file_of_module(path, folders)
-    if file is not None:
-        return _follow(ev, path, file)
-    if any(_folder(path, folder) is not None for folder in folders):
+    if file is None and any(_folder(path, folder) is not None for folder in folders):
         return ModuleValue(path, {}, path)  # a package without `__init__.py`
-    return None
+    if file is None:
+        above = [found for folder in folders_above(Path(ev.file)) if (found := file_of_module(path, (folder,)))]
+        if len(above) > 1:
+            return Poison(f"module `{path}`, which lies in {len(above)} of the folders above,")
+        file = above[0] if above else None
+    if file is None:
+        return None
+    ev.read.add(file)
+    return _follow(ev, path, file)
+
+
+def folders_above(plugin: Path) -> list[Path]:
+    """The folders above a plugin's own in which packages may lie that it imports."""
+    return list(plugin.parent.parents)[:_ABOVE]
+
+
+def _folders(ev: Interpreter) -> list[Path]:
+    """`sys.path` as far as it may be looked at; a relative entry means the folder in which ATK runs, which is open."""
+    found = []
+    for entry in ev.search:
+        text = entry if type(entry) is str else ""
+        if os.path.isabs(text) and (text in ev.searched or is_near(ev, text)):
+            found.append(Path(text))
+    return found
 
 
 def file_of_module(path: str, folders: Sequence[Path]) -> Path | None:
@@ -79,8 +108,9 @@ def imported_files(text: str, folders: Sequence[Path], most: int = 64) -> list[P
     while waiting and len(found) < most:
         package, text = waiting.pop()
         for names in map(_imported_names, _IMPORT.finditer(text)):
-            for name in (*names, *(f"{package}.{name}" for name in names if package)):
-                file = file_of_module(name, folders)
+            wanted = (*names, *(f"{package}.{name}" for name in names if package))
+            for name, folder in product(wanted, folders):
+                file = file_of_module(name, (folder,))
                 if file is not None and file not in found:
                     found[file] = None
                     above = name if file.name == "__init__.py" else name.rpartition(".")[0]
@@ -88,6 +118,8 @@ def imported_files(text: str, folders: Sequence[Path], most: int = 64) -> list[P
     return list(found)
 
 
+READS_FILES = re.compile(r"\b(?:open|read_text|exists|isfile|isdir|is_file|is_dir)\b|sys\.path")
+"""What a text says that may read other files than its imports name."""
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n;]*)", re.MULTILINE)
 
 
@@ -101,7 +133,7 @@ def _imported_names(match: re.Match[str]) -> list[str]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        return file.read_text(encoding="utf-8", errors="replace") if file.stat().st_size <= MOST_BYTES else ""
     except OSError:
         return ""
 
@@ -109,7 +141,7 @@ def _text(file: Path) -> str:
 def _follow(ev: Interpreter, path: str, file: Path) -> ModuleValue | Poison:
     shown = file.name if file.name != "__init__.py" else f"{file.parent.name}/{file.name}"
     scope = Scope()
-    scope.names.update({"__name__": path, _FILE: shown})
+    scope.names.update({"__name__": path, "__file__": str(file), _FILE: shown})
     module = ModuleValue(path, scope.names, shown)
     ev.modules[path] = module  # modules may import each other
     try:

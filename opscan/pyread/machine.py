@@ -9,15 +9,18 @@ import ast
 import random
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from opscan.shapes.library import BUILTINS, TYPES
-from opscan.shapes.methods import METHODS, call_method
-from opscan.shapes.modules import module_attribute
-from opscan.shapes.operations import binary, describe
-from opscan.shapes.records import RECORD_TYPES, record_attribute, record_method, set_record_attribute, type_attribute
-from opscan.shapes.stops import Budget, CannotFollow, PluginRaise
-from opscan.shapes.values import (
+from opscan.pyread.classes import NAMED_TUPLE, make_named_tuple, member_of
+from opscan.pyread.files import Environment, FileValue, PathValue, file_attribute, path_attribute
+from opscan.pyread.library import BUILTINS, TYPES
+from opscan.pyread.methods import METHODS, call_method
+from opscan.pyread.modules import module_attribute
+from opscan.pyread.operations import binary, describe
+from opscan.pyread.records import RECORD_TYPES, record_attribute, record_method, set_record_attribute, type_attribute
+from opscan.pyread.stops import Budget, CannotFollow, PluginRaise
+from opscan.pyread.values import (
     VIEWS,
     BoundMethod,
     ClassValue,
@@ -28,6 +31,7 @@ from opscan.shapes.values import (
     HostFunction,
     Instance,
     ModuleValue,
+    NamedTuple,
     NativeMethod,
     Poison,
     RandomSource,
@@ -40,7 +44,7 @@ from opscan.shapes.values import (
 )
 
 _GENERATOR = type(_ for _ in ())
-_ITERABLE = frozenset({list, tuple, range, str, dict, DefaultDict, *VIEWS})
+_ITERABLE = frozenset({list, tuple, NamedTuple, range, str, dict, DefaultDict, *VIEWS})
 _UNBOUND = re.compile(r"positional argument|unexpected keyword argument|missing \d+ required|multiple values for")
 """What Python says of arguments that one of its functions, here one of ours, does not take."""
 ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, StopIteration, AttributeError)
@@ -64,6 +68,15 @@ class Machine:
         self.drawn: Iterator[Record] = iter(())
         self.case_numbers = 0
         self.at: ast.AST | None = None
+        self.file = ""
+        """The plugin's own, from the root on; empty where it lies nowhere."""
+        self.read: set[Path] = set()
+        """Files other than the plugin that have been read, or looked for."""
+        self.environment = Environment()
+        self.searched: frozenset[str] = frozenset()
+        """The folders in which modules are looked for, whatever the plugin adds to them."""
+        self.search: list[Any] = []
+        """`sys.path`, as far as the plugin is concerned."""
 
     @property
     def line(self) -> int:
@@ -100,7 +113,7 @@ class Machine:
 
     def type_of(self, value: Any) -> Any:
         """`type(value)`."""
-        if isinstance(value, Instance):
+        if isinstance(value, Instance | NamedTuple):
             return value.cls
         if isinstance(value, Record) and value.kind in RECORD_TYPES:
             return RECORD_TYPES[value.kind]
@@ -119,6 +132,8 @@ class Machine:
             return name in value.fields or record_method(value, name) is not None
         if isinstance(value, Instance):
             return name in value.attributes or value.cls.has(name)
+        if isinstance(value, NamedTuple):
+            return name in (value.cls.fields or ()) or value.cls.has(name)
         return name in METHODS.get(type(value), ())
 
     def set_attribute(self, value: Any, name: str, new: Any) -> None:
@@ -129,6 +144,8 @@ class Machine:
             set_record_attribute(value, name, new)
         elif isinstance(value, Instance | ClassValue | ExceptionValue):
             found = value.cls.find(name) if isinstance(value, Instance) else None
+            if isinstance(value, Instance) and (value.cls.frozen or value.cls.members is not None):
+                raise PluginRaise(ExceptionValue(AttributeError, (f"cannot assign to field {name!r}",)), self.line)
             if isinstance(found, FunctionValue | HostFunction) and _is_property(found):
                 raise CannotFollow(f"assigning the property `{name}`")
             value.attributes[name] = new
@@ -168,6 +185,22 @@ class Machine:
             if name == "__init__":
                 return HostFunction(name, lambda: None, pure=True)
         raise CannotFollow(f"`super().{name}`")
+
+    def _of_named_tuple(self, value: NamedTuple, name: str) -> Any:
+        fields = list(value.cls.fields or ())
+        if name in fields:
+            return value[fields.index(name)]
+        if name == "_asdict":
+            return HostFunction(name, lambda: dict(zip(fields, value, strict=True)), pure=True)
+        if name == "_replace":
+            old = dict(zip(fields, value, strict=True))
+            return HostFunction(name, lambda **new: make_named_tuple(value.cls, [], {**old, **new}), pure=True)
+        if name in METHODS[tuple]:
+            return NativeMethod(tuple(value), name)
+        return self.bind(value.cls.find(name), value) if value.cls.has(name) else self._refuse(value, name)
+
+    def _refuse(self, value: Any, name: str) -> Any:
+        raise CannotFollow(f"`.{name}` of {describe(value)}")
 
     def _of_module(self, value: ModuleValue | RandomSource, name: str) -> Any:
         found = module_attribute(value, name)
@@ -236,6 +269,10 @@ class Machine:
         raise NotImplementedError
 
     def _instantiate(self, cls: ClassValue, args: list[Any], named: dict[str, Any]) -> Any:
+        if cls.members is not None:
+            return self.guard(member_of, cls, args)
+        if cls.derives_from(NAMED_TUPLE):
+            return self.guard(make_named_tuple, cls, args, named)
         instance: Instance | ExceptionValue = Instance(cls)
         if cls.exception is not None:
             instance = ExceptionValue(cls.exception, tuple(args), cls)
@@ -283,6 +320,10 @@ class Machine:
             return self._of_set(value)
         if kind is _GENERATOR:
             return self.collect(value)
+        if kind is ClassValue and value.members is not None:
+            return list(value.members)
+        if kind is FileValue:
+            return list(value.stream.readlines())
         if kind not in _ITERABLE:
             raise CannotFollow(f"iterating over {describe(value)}")
         self.budget.charge(len(value))
@@ -337,6 +378,9 @@ _READERS: dict[type, Callable[[Machine, Any, str], Any]] = {
     RandomSource: Machine._of_module,
     Silent: Machine._of_silent,
     TypeValue: Machine._of_type,
+    NamedTuple: Machine._of_named_tuple,
+    PathValue: lambda _, value, name: path_attribute(value, name),
+    FileValue: lambda _, value, name: file_attribute(value, name),
     ExceptionValue: Machine._of_exception,
 }
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from opscan.shapes.evaluator import Evaluator
-from opscan.shapes.scope import Scope
-from opscan.shapes.stops import MAX_DEPTH, CannotFollow, PluginRaise
-from opscan.shapes.values import ClassValue, ExceptionType, ExceptionValue, FunctionValue
+from opscan.pyread.classes import annotated_names, finish_class
+from opscan.pyread.evaluator import Evaluator
+from opscan.pyread.scope import Scope
+from opscan.pyread.stops import MAX_DEPTH, CannotFollow, PluginRaise
+from opscan.pyread.values import HINT, ClassValue, ExceptionType, ExceptionValue, FunctionValue, Silent
 
 _UNSPECIAL = frozenset(
-    {"__init__", "__call__", "__post_init__", "__str__", "__repr__", "__doc__", "__slots__", "__all__"}
+    {
+        *("__init__", "__call__", "__post_init__", "__enter__", "__exit__", "__str__", "__repr__"),
+        *("__doc__", "__slots__", "__all__"),
+    }
 )
 _BINDINGS = {"staticmethod": "static", "classmethod": "class", "property": "property"}
 
@@ -36,6 +40,10 @@ class Definitions(Evaluator):
 
     def run_tolerantly(self, body: list[ast.stmt], scope: Scope) -> None:
         """Executes statements; one that cannot be followed poisons what it concerns instead of stopping."""
+        raise NotImplementedError
+
+    def suspended(self, function: FunctionValue, scope: Scope) -> Any:
+        """The values that a function yields, as they are asked for."""
         raise NotImplementedError
 
     def make_function(self, node: Any, scope: Scope) -> FunctionValue:
@@ -64,8 +72,9 @@ class Definitions(Evaluator):
         scope.bind(node.name, value)
 
     def define_class(self, node: ast.ClassDef, scope: Scope) -> None:
-        bases = [self.eval(base, scope) for base in node.bases]
-        if node.keywords or not all(isinstance(b, ClassValue | ExceptionType) for b in bases):
+        bases = [base for base in (self.eval(base, scope) for base in node.bases) if not _is_abstract(base)]
+        odd = any(keyword.arg != "metaclass" for keyword in node.keywords)
+        if odd or not all(isinstance(b, ClassValue | ExceptionType) for b in bases):
             raise CannotFollow(f"the base of class `{node.name}`", node.lineno, node.col_offset + 1)
         host = next((b.host for b in bases if isinstance(b, ExceptionType)), None)
         inherited = next((b.exception for b in bases if isinstance(b, ClassValue) and b.exception), None)
@@ -77,6 +86,7 @@ class Definitions(Evaluator):
             if isinstance(value, FunctionValue) and value.scope is inner:
                 value.owner, value.scope = cls, scope
         cls.attributes.update(inner.names)
+        finish_class(cls, annotated_names(node.body))
         special = next((name for name in inner.names if _is_special(name)), None)
         if special is not None:
             raise CannotFollow(f"`{special}` of class `{node.name}`", node.lineno, node.col_offset + 1)
@@ -93,7 +103,7 @@ class Definitions(Evaluator):
         return self._run_function(function, args, named)
 
     def _call_foreign(self, function: FunctionValue, args: list[Any], named: dict[str, Any]) -> Any:
-        from opscan.shapes.neighbours import told_from_outside
+        from opscan.pyread.neighbours import told_from_outside
 
         with told_from_outside(self, function):
             return self._run_function(function, args, named)
@@ -103,6 +113,8 @@ class Definitions(Evaluator):
         self._bind_arguments(function, args, named, scope)
         self.depth += 1
         try:
+            if function.suspends:
+                return self.suspended(function, scope)
             if isinstance(function.node, ast.Lambda):
                 return self.eval(function.node.body, scope)
             signal = self.run(function.node.body, scope)
@@ -132,6 +144,11 @@ class Definitions(Evaluator):
         if missing or surplus:
             raise PluginRaise(ExceptionValue(TypeError, (f"wrong arguments for {function.name}()",)), self.line)
         scope.names.update(values)
+
+
+def _is_abstract(base: Any) -> bool:
+    """Whether a base class says nothing but that methods are to be overridden: `abc.ABC`, `typing.Protocol`."""
+    return isinstance(base, Silent) and base.what == HINT
 
 
 def _is_special(name: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opscan.shapes.stops import CannotFollow
-from opscan.shapes.values import ClassValue, FunctionValue, HostFunction, Instance
+from opscan.pyread.stops import CannotFollow
+from opscan.pyread.values import ClassValue, FunctionValue, HostFunction, Instance
 
 if TYPE_CHECKING:
-    from opscan.shapes.machine import Machine
+    from opscan.pyread.machine import Machine
 
 _STEPS = 50
 """What a drawn case costs: a plugin may take one after the other until one fits."""
