@@ -161,7 +161,8 @@ def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False,
         return None
     load = _load_of(tensor, case, judge, own=own)
     lone = lone and any(step[0] == "upstream" for step in tensor.formula)
-    shared = as_drawn(case, judge, lone=lone) if load.outputs > 1 or load.extent > 1 else ()
+    several = load.outputs > 1 or load.extent > 1
+    shared = as_drawn(case, judge, _inputs_of(tensor, case), lone=lone) if several else ()
     drawn = tuple([_load_of(tensor, each, under, own=own) for each, under in shared])
     return replace(load, drawn=drawn) if drawn else load
 

@@ -12,6 +12,7 @@ from opscan.judging.drifts.draw import Draw
 from opscan.judging.settings import Judge
 from opscan.model import Case, CaseInput
 
+_NUMBERS = frozenset({int, float})
 _LARGEST = 1e18
 """Ranges beyond it overflow float32 when they are squared: nothing is predicted for them."""
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
@@ -68,12 +69,12 @@ def is_unbounded(given: CaseInput) -> bool:
     return given.values not in ("default", ["default"]) and _range(given) is None
 
 
-def as_drawn(case: Case, judge: Judge, *, lone: bool) -> list[tuple[Case, Judge]]:
+def as_drawn(case: Case, judge: Judge, inputs: Sequence[CaseInput], *, lone: bool) -> list[tuple[Case, Judge]]:
     """The case as ATK may draw it, where all elements share what is drawn once: mean and deviation of a normal range
     that leaves them open, and the value of a tensor of one element. Some stand for all, evenly between their bounds.
-    Empty where nothing is shared. `lone`: the upstream gradient has one element."""
+    Empty where nothing of `inputs` is shared. `lone`: the upstream gradient has one element."""
     lone = lone and judge.upstream[0] < judge.upstream[1]
-    if not lone and not any(map(_is_shared, _everything(case))):
+    if not lone and not any(map(_is_shared, inputs)):
         return []
     return [_settled(case, judge, _places(turn), lone=lone) for turn in range(_DRAWN)]
 
@@ -172,10 +173,11 @@ def _range(given: CaseInput) -> tuple[float, float, str] | None:
 
 def _ends(value: Any) -> tuple[float, float] | None:
     """Two finite numbers, smaller first."""
-    pair = list(value) if isinstance(value, (list, tuple)) else [value, value]
-    if len(pair) == 1:
-        pair = pair * 2
-    if len(pair) != 2 or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in pair):
+    pair = value if isinstance(value, (list, tuple)) else (value, value)
+    if len(pair) not in (1, 2):
         return None
-    low, high = sorted(float(end) for end in pair)
-    return (low, high) if max(abs(low), abs(high)) <= _LARGEST else None
+    first, last = pair[0], pair[-1]
+    if type(first) not in _NUMBERS or type(last) not in _NUMBERS:
+        return None
+    low, high = float(min(first, last)), float(max(first, last))
+    return (low, high) if -_LARGEST <= low and high <= _LARGEST else None

@@ -42,6 +42,7 @@ class _Surroundings:
         self._wanted: dict[Path, ReadFile] = {}
         self._listed: dict[Path, tuple[list[str], list[str]]] = {}
         self._found: dict[Path, list[Path]] = {}
+        self._texts: dict[Path, str] = {}
 
     def read(self) -> list[ReadFile]:
         judged = [file for file in self._files if isinstance(file, Spec | CaseFile)]
@@ -108,14 +109,14 @@ class _Surroundings:
         for script, command in commands:
             for name in command.plugins:
                 places.update(dict.fromkeys(self._named(script, command, name)))
-        found = [p for p in places if mentions(text_of(p), names)]
+        found = [p for p in places if mentions(self._text(p), names)]
         missing = names - set().union(*[_registered(self._add(p)) for p in found])
         if missing:
             # a plugin of another project may have the same name
             rooted = [home for home in _homes(path) if self._is_root(self._above(home)[-1])]
             around = (folder for home in rooted for folder in self._places(home))
             for p in (p for folder in around for p in self._python(folder)):
-                if p not in places and any(name in text_of(p) for name in missing):
+                if p not in places and any(name in self._text(p) for name in missing):
                     self._add(p)
 
     def _named(self, script: RunScript, command: object, name: str) -> Iterator[Path]:
@@ -127,6 +128,12 @@ class _Surroundings:
             if path.is_dir():
                 yield from (p for p in islice(path.rglob("*.py"), _MOST_NAMES) if _is_file(p))
                 return
+
+    def _text(self, path: Path) -> str:
+        """The text of a Python file, which many specs of a folder ask for."""
+        if path not in self._texts:
+            self._texts[path] = text_of(path)
+        return self._texts[path]
 
     def _python(self, folder: Path) -> Iterator[Path]:
         return (folder / name for name in self._entries(folder)[0] if name.endswith(".py"))

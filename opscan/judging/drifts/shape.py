@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from opscan.judging.floating import SHORT
@@ -16,6 +17,7 @@ _CHOOSING = frozenset({"where", "less", "equal", "maximum", "minimum", "either"}
 _LEAVES = frozenset({"input", "upstream", "elsewhere"})
 
 
+@lru_cache(maxsize=65536)
 def is_pointwise(formula: Formula) -> bool:
     """Whether each element depends on elements of the inputs alone."""
     return all(
@@ -24,6 +26,7 @@ def is_pointwise(formula: Formula) -> bool:
     )
 
 
+@lru_cache(maxsize=65536)
 def is_single_sum(formula: Formula) -> bool:
     """Whether one sum of inputs, of those that a mask lets through, or of products of two is all there is."""
     sums = products = 0
@@ -45,6 +48,7 @@ def _scales(step: tuple[str, tuple[int, ...], tuple[Any, ...], str]) -> bool:
     return step[0] == "number" and abs(math.frexp(step[2][0])[0]) in (0.0, 0.5)
 
 
+@lru_cache(maxsize=65536)
 def chooses(formula: Formula) -> bool:
     """Whether some step chooses among elements."""
     return any(name in _CHOOSING for name, *_ in formula)
