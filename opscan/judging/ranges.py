@@ -180,4 +180,4 @@ def _ends(value: Any) -> tuple[float, float] | None:
     if type(first) not in _NUMBERS or type(last) not in _NUMBERS:
         return None
     low, high = float(min(first, last)), float(max(first, last))
-    return (low, high) if -_LARGEST <= low and high <= _LARGEST else None
+    return (low, high) if max(abs(low), abs(high)) <= _LARGEST else None

@@ -45,7 +45,8 @@ def test_the_nearest_number_of_a_format_is_that_of_numpy(value: float) -> None:
 
 
 def test_mean_and_deviation_of_a_normal_range_are_drawn_once_for_all_elements() -> None:
-    drawn = as_drawn(case_of("torch.add", "fp32", NORMAL, NORMAL), JUDGE, lone=False)
+    open_range = case_of("torch.add", "fp32", NORMAL, NORMAL)
+    drawn = as_drawn(open_range, JUDGE, open_range.inputs, lone=False)
     means = []
     for case, _ in drawn:
         for position, one in enumerate(case.inputs):
@@ -56,7 +57,8 @@ def test_mean_and_deviation_of_a_normal_range_are_drawn_once_for_all_elements() 
             assert 1 <= deviation <= 25
             means.append(mean)
     assert len(set(means)) > len(drawn)  # those of the two inputs differ
-    assert not as_drawn(case_of("torch.add", "fp32", (-5, 5), (0, 1)), JUDGE, lone=False)
+    settled = case_of("torch.add", "fp32", (-5, 5), (0, 1))
+    assert not as_drawn(settled, JUDGE, settled.inputs, lone=False)
 
 
 def test_a_rate_is_the_mean_over_what_is_drawn_once() -> None:
