@@ -19,6 +19,7 @@ from opscan.model.found import (
 )
 from opscan.model.written import (
     ANYTHING,
+    HERE,
     Case,
     CaseFile,
     CaseInput,
@@ -42,6 +43,7 @@ from opscan.model.written import (
 __all__ = [
     "ANYTHING",
     "CLASS_ORDER",
+    "HERE",
     "SCENARIOS",
     "Audit",
     "Case",

@@ -204,6 +204,8 @@ class NodeFile:
     faults: tuple[Fault, ...] = ()
 
 
+HERE = "\u2302"
+"""In a path of a run script: the folder of the script itself, wherever it has gone to."""
 ANYTHING = "**"
 """In a name of a run script: what a variable stands for that cannot be told."""
 
@@ -212,7 +214,7 @@ ANYTHING = "**"
 class Command:
     """One `atk case` or `atk task` line of a run script; paths as they are written, `**` for what cannot be told.
 
-    `folder`: where the script has gone by `cd`, from its own folder; None where that cannot be told.
+    `folder`: where the script has gone by `cd`, from where it was started; None where that cannot be told.
     """
 
     verb: str

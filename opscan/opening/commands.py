@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from opscan.model import ANYTHING, Command, RunScript
+from opscan.model import ANYTHING, HERE, Command, RunScript
 from opscan.opening.catalog import absolute, apart
 
 Found = tuple[RunScript, Command]
@@ -38,6 +38,8 @@ class Commands:
         if "*" in name or "?" in name:
             tail = name.rsplit("/", 1)[-1]
             places = list(start_folders(script, command))
+            if name.startswith(HERE):
+                places, name = [absolute(script.source.path).parent], name.removeprefix(HERE).lstrip("/")
             for place in places if "*" not in tail and "?" not in tail else places[:1]:
                 self._fitting.append((_pattern(os.path.normpath(os.path.join(place, name))), number))
             return
@@ -77,6 +79,10 @@ def paths_of(script: RunScript, command: Command, name: str) -> Iterator[Path]:
     """Where a name of a command can lead, the likeliest first; none for one that cannot be told whole."""
     if ANYTHING in name:
         return
+    own = absolute(script.source.path).parent
+    if name.startswith(HERE):
+        yield absolute(own / name.removeprefix(HERE).lstrip("/"))
+        return
     for place in start_folders(script, command):
         yield absolute(place / name)
 
@@ -85,7 +91,8 @@ def start_folders(script: RunScript, command: Command) -> Iterator[Path]:
     """The folders from which the names of a command can count."""
     own = absolute(script.source.path).parent
     if command.folder is not None:
-        yield absolute(own / command.folder)
+        gone = command.folder
+        yield absolute(own / (gone.removeprefix(HERE).lstrip("/") if gone.startswith(HERE) else gone))
     yield own
     yield from own.parents[:_LEVELS]
     yield Path.cwd()

@@ -13,15 +13,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from opscan.model import ANYTHING, Command, RunScript, Source
+from opscan.model import ANYTHING, HERE, Command, RunScript, Source
 
 _HERE = re.compile(
     r"\$\(\s*dirname\s+(?:--\s+)?\"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?\"?\s*\)|\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}"
 )
 """The folder of the script itself."""
-_GONE_TO = re.compile(r"\$\(\s*cd\s+\"?(\.[\w./-]{0,200})\"?\s*(?:&&|;)\s*pwd(?:\s+-P)?\s*\)")
+_GONE_TO = re.compile(r"\$\(\s*cd\s+\"?([." + HERE + r"][\w./-]{0,200})\"?\s*(?:&&|;)\s*pwd(?:\s+-P)?\s*\)")
 _SUBSTITUTION = re.compile(r"\$\([^()\n]{0,200}\)|`[^`\n]{0,200}`")
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})|\$\{[^}]{0,200}\}|\$")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})|\$\{[^}]{0,200}\}|\$[@*#?!-]?")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _OPERATORS = frozenset(";&|()")
 _BEFORE = frozenset(
@@ -35,6 +35,8 @@ _FILES = {"case": ("-f", "--file"), "task": ("-c", "--case")}
 _PLUGINS = ("-p", "--plugin")
 _NODES = ("-n", "--node")
 _MOST_STEPS = 20_000
+_MOST_CALLS = 8
+_POSITIONS = tuple("123456789")
 _LONGEST_LINE = 1 << 16
 
 
@@ -46,12 +48,23 @@ class _Simple(NamedTuple):
     line: int
 
 
+class _Function(NamedTuple):
+    """`first`: what stands behind its brace; `start` and `end`: the commands of its body."""
+
+    name: str
+    first: list[str]
+    line: int
+    start: int
+    end: int
+
+
 def read_script(source: Source) -> RunScript | None:
     """The ATK commands of a script, in order; None where it has none."""
     if "atk" not in source.text:
         return None
     shell = _Shell([one for number, line in _logical_lines(source.text) for one in _simple_commands(line, number)])
     shell.run(0, len(shell.script))
+    shell.run_uncalled()
     return RunScript(source, tuple(dict.fromkeys(shell.commands))) if shell.commands else None
 
 
@@ -60,7 +73,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     number = 1
     for line in re.split(r"(?<!\\)\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         if len(line) <= _LONGEST_LINE:
-            told = _GONE_TO.sub(r"\1", _HERE.sub(".", line.replace("\\\n", " ")))
+            told = _GONE_TO.sub(r"\1", _HERE.sub(HERE, line.replace("\\\n", " ")))
             yield number, _SUBSTITUTION.sub("${?}", _SUBSTITUTION.sub("${?}", told))
         number += 1 + line.count("\n")
 
@@ -97,6 +110,9 @@ class _Shell:
         self._maybe = 0
         self._outside: list[tuple[dict[str, str | None], str | None]] = []
         self._steps = 0
+        self._functions: dict[str, _Function] = {}
+        self._called: set[str] = set()
+        self._calls = 0
         self._settings = Counter(name for one in script for name in _names_set(one.words))
 
     def run(self, at: int, end: int) -> None:
@@ -113,6 +129,9 @@ class _Shell:
                 self._outside.append((dict(self._values), self._folder))
             elif mark == ")" and self._outside:
                 self._values, self._folder = self._outside.pop()
+        if (function := _function_at(self.script, at, end)) is not None:
+            self._functions[function.name] = function
+            return function.end + 1
         unsure = operator == "||"
         self._maybe += unsure
         words = self._opened(words)
@@ -138,8 +157,12 @@ class _Shell:
     def _simple(self, words: list[str], line: int) -> None:
         if words[0] in _OUT or words[0] == "done":
             self._maybe = max(0, self._maybe - 1)
+        elif words[0] in self._functions:
+            self._call(self._functions[words[0]], words[1:])
         elif words[0] in ("cd", "pushd", "popd"):
             self._go(words[1:])
+        elif words[0] == "shift":
+            self._values.update(dict.fromkeys(_POSITIONS))
         elif words[0] in ("read", "source", ".", "eval", "unset", "getopts", "mapfile"):
             self._values = dict.fromkeys(self._values)
         elif all(_ASSIGNMENT.fullmatch(word) for word in words):
@@ -148,6 +171,34 @@ class _Shell:
                 self._assign(name.rstrip("+"), _constant(self._with(value)))
         else:
             self.commands += self._atk(words, line)
+
+    def _call(self, function: _Function, words: Sequence[str]) -> None:
+        """The body of a function, with what it is given."""
+        self._called.add(function.name)
+        if self._calls >= _MOST_CALLS:
+            self._values = dict.fromkeys(self._values)
+            return
+        before = {name: self._values.get(name) for name in _POSITIONS}
+        given = [_constant(self._with(word)) for word in words]
+        self._values.update(dict.fromkeys(_POSITIONS) | dict(zip(_POSITIONS, given, strict=False)))
+        self._calls += 1
+        self._body(function)
+        self._calls -= 1
+        self._values.update(before)
+
+    def _body(self, function: _Function) -> None:
+        words = self._opened(function.first)
+        if words:
+            self._simple(words, function.line)
+        self.run(function.start, function.end)
+
+    def run_uncalled(self) -> None:
+        """The functions that nothing here calls: the command line may name one."""
+        self._maybe += 1
+        for name in [name for name in self._functions if name not in self._called]:
+            self._values.update(dict.fromkeys(_POSITIONS))
+            self._body(self._functions[name])
+        self._maybe -= 1
 
     def _loop(self, name: str, words: Sequence[str], at: int, end: int) -> None:
         """The body once for each value; once with an unknown one where the values are not constants."""
@@ -171,7 +222,8 @@ class _Shell:
         if self._maybe or ANYTHING in where or where.startswith(("~", "-")) or self._folder is None:
             self._folder = None
         else:
-            self._folder = where if where.startswith("/") or not self._folder else f"{self._folder}/{where}"
+            anew = where.startswith(("/", HERE)) or not self._folder
+            self._folder = where if anew else f"{self._folder}/{where}"
 
     def _atk(self, words: list[str], line: int) -> Iterator[Command]:
         for place in range(len(words) - 1):
@@ -201,6 +253,28 @@ class _Shell:
         value = self._values.get(name)
         # what a function sees depends on where it is called
         return ANYTHING if value is None or (self._maybe and self._settings[name] > 1) else value
+
+
+def _function_at(script: Sequence[_Simple], at: int, end: int) -> _Function | None:
+    """The function that a command begins to define."""
+    words = script[at].words
+    if words[:1] == ["function"]:
+        words = words[1:]
+    elif words[1:2] != ["()"]:
+        return None
+    name, rest = words[0] if words else "", [word for word in words[1:] if word != "()"]
+    start = at + 1
+    if not rest and start < end:
+        rest, start = script[start].words, start + 1
+    if not name or rest[:1] != ["{"]:
+        return None
+    depth = 1
+    for place in range(start, end):
+        head = script[place].words
+        depth += head.count("{") - (head[:1] == ["}"])
+        if depth == 0:
+            return _Function(name, rest[1:], script[at].line, start, place)
+    return None
 
 
 def _names_set(words: Sequence[str]) -> Iterator[str]:

@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from opscan.model import Command, Source
+from opscan.model import HERE, Command, Source
 from opscan.reading.scripts import read_script
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -23,7 +24,7 @@ STUB = "atk() { local IFS=$'\\t'; printf '%s\\t%s\\n' \"$PWD\" \"$*\" >&9; }\n"
 NAMES = st.sampled_from(["s", "op", "task", "out"])
 WORDS = st.sampled_from(["torch.add", "x", "accuracy", "accuracy_dc", "res", "n.yaml"])
 USES = st.sampled_from(
-    ["$s", "${op}", "$task", "${out}", "$s/$op", "all_$s.json", "${s%x}", "$(echo x)", "$1", "*.yaml"]
+    ["$s", "${op}", "$task", "${out}", "$s/$op", "all_$s.json", "${s%x}", "$(echo x)", "$1", "$2/$1", "*.yaml"]
 )
 
 
@@ -38,7 +39,16 @@ TASK = st.tuples(VALUE, VALUE, VALUE).map(
     lambda three: f"atk task -c {three[0]} \\\n    -n {three[1]} --task {three[2]}"
 )
 FOLDER = st.sampled_from(
-    ["cd one", "cd ..", 'cd "$(dirname "$0")"', "cd one/two", 'cd "$(dirname "$0")/one"', "cd $out"]
+    [
+        "cd one",
+        "cd ..",
+        'cd "$(dirname "$0")"',
+        "cd one/two",
+        'cd "$(dirname "$0")/one"',
+        "cd $out",
+        'root="$(cd "$(dirname "$0")/one" && pwd)"',
+        'cd "$root"',
+    ]
 )
 SIMPLE = st.one_of(ASSIGNMENT, CASE, TASK, FOLDER, st.just("# atk case -f old.yaml"), st.just("set -e; true"))
 
@@ -48,8 +58,9 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
         lambda three: [f"for {three[0]} in {' '.join(three[1])}; do", *three[2], "done"]
     )
     branch = inner.map(lambda body: ['if [ -n "$s" ]; then', *body, "fi"])
-    function = inner.map(lambda body: ["work() {", *body, "}", "work torch.mul"])
-    return st.one_of(st.lists(SIMPLE, min_size=1, max_size=3), loop, branch, function)
+    function = st.tuples(inner, VALUE).map(lambda two: ["work() {", *two[0], "}", f"work {two[1]}"])
+    later = inner.map(lambda body: ["later()", "{", *body, "}", "s=y", "later one two"])
+    return st.one_of(st.lists(SIMPLE, min_size=1, max_size=3), loop, branch, function, later)
 
 
 SCRIPTS = st.lists(
@@ -65,7 +76,7 @@ def ran(text: str, folder: Path) -> list[tuple[str, list[str]]]:
     with told.open("wb") as stream:
         handle = stream.fileno()
         subprocess.run(
-            ["bash", "-c", f'exec 9>&{handle}; exec bash "$0"', "./run.sh"], cwd=folder, pass_fds=[handle],
+            ["bash", "-c", f'exec 9>&{handle}; exec bash "$0"', str(script)], cwd=folder, pass_fds=[handle],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20, check=False,
         )  # fmt: skip
     lines = [line.split("\t") for line in told.read_text().splitlines()]
@@ -90,11 +101,25 @@ def fits(written: Sequence[str], actual: Sequence[str]) -> bool:
     return list(written) == list(actual)
 
 
+def settled(command: Command, folder: Path) -> Command:
+    """The command with the script's folder for what stands for it."""
+
+    def put(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(text.replace(HERE, str(folder)) for text in texts)
+
+    gone = (
+        None if command.folder is None else os.path.relpath(folder / command.folder.replace(HERE, str(folder)), folder)
+    )
+    return replace(
+        command, folder=gone, files=put(command.files), node_files=put(command.node_files), plugins=put(command.plugins)
+    )
+
+
 def covers(command: Command, where: str, words: Sequence[str]) -> bool:
     files = option(words, ("-f",) if words[0] == "case" else ("-c",))
     return (
         command.verb == words[0]
-        and (command.folder is None or os.path.normpath(command.folder or ".") == where)
+        and (command.folder is None or command.folder == where)
         and fits(command.files, files)
         and fits(command.node_files, option(words, ("-n",)) if words[0] == "task" else [])
         and fits(command.plugins, option(words, ("-p",)))
@@ -113,7 +138,8 @@ def test_every_command_that_bash_runs_is_read(text: str) -> None:
     commands = read.commands if read else ()
     with tempfile.TemporaryDirectory() as made:
         for where, words in ran(text, Path(made)):
-            assert any(covers(command, where, words) for command in commands), (where, words, commands)
+            found = [settled(command, Path(made)) for command in commands]
+            assert any(covers(command, where, words) for command in found), (where, words, found)
 
 
 ODD = [
