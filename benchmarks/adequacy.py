@@ -28,7 +28,7 @@ from opscan.judging import orders as fans
 from opscan.judging.adequacy import failure_probability
 from opscan.judging.deciding import passes
 from opscan.judging.derived import derive
-from opscan.judging.loads import Load
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.pass_rules import Rule, allowed_failures, spacing
 from opscan.judging.recommend import choose
 from opscan.judging.settings import Judge
@@ -202,9 +202,11 @@ def rules_of(pool: Pool) -> dict[str, Rule]:
     known = load_standards()
     found = {name: rule for name in RULES[pool.dtype] if (rule := known.rule(name, pool.dtype)) is not None}
     options = pool.options
-    load = Load(pool.dtype, pool.extent, 1000, pool.drawn.low, pool.drawn.high, str(options["distribution"]),
-                bool(options["products"]), 1, True)  # fmt: skip
-    derived = derive(pool.dtype, [load], 0.01)
+    parameters = DriftParameters(
+        pool.dtype, pool.extent, 1000, pool.drawn.low, pool.drawn.high, str(options["distribution"]),
+        bool(options["products"]), 1, True,
+    )  # fmt: skip
+    derived = derive(pool.dtype, [parameters], 0.01)
     if derived is not None and pool.extent > 2 and pool.dtype in ("fp32", "hf32"):
         for part in (0.15, 0.3):
             tight = replace(derived.rule, atol=part * derived.rule.atol, share=0.0, max_abs=math.inf, max_ulp=math.inf)
@@ -331,8 +333,8 @@ def trials(full: bool, rng: np.random.Generator) -> Iterator[Trial]:
 def _tried(dtype: str, drawn: Drawn, extent: int, outputs: int, rng: np.random.Generator) -> Iterator[Trial]:
     options = ("normal" if drawn.kind == "normal" else "uniform", drawn.kind == "product", 1, True)
     golden = "chain" if drawn.kind == "product" else "framework"
-    load = Load(dtype, extent, outputs, drawn.low, drawn.high, *options, golden=golden)
-    chosen = {option: choose(dtype, [[load]], replace(JUDGE, standard=option)) for option in ("auto", "derived")}
+    parameters = DriftParameters(dtype, extent, outputs, drawn.low, drawn.high, *options, golden=golden)
+    chosen = {option: choose(dtype, [[parameters]], replace(JUDGE, standard=option)) for option in ("auto", "derived")}
     failed: dict[str, dict[str, int]] = {option: {} for option in chosen}
     done, step = 0, max(1, min(CASES, 20_000_000 // (extent * outputs)))
     most = CASES if extent * outputs * CASES > 30_000_000 else 3 * CASES

@@ -171,11 +171,11 @@ def cells(case: Case, dtype: str, written: dict[str, Any], emulated: Emulated) -
     rules: dict[str, list[Rule]] = {}
     for name, acc in written.items():
         for verdict in judge_case(case, known, acc, JUDGE).tensors:
-            tensor, load = verdict.tensor, verdict.load
-            if tensor.numeric_class not in _ROUNDING or tensor.dtype not in _STEPS or load is None:
+            tensor, parameters = verdict.tensor, verdict.parameters
+            if tensor.numeric_class not in _ROUNDING or tensor.dtype not in _STEPS or parameters is None:
                 continue
             followed = family_of(tensor.formula, tensor.dtype)
-            modelled = bool(followed) and not load.doubt and "index" not in load.weak
+            modelled = bool(followed) and not parameters.doubt and "index" not in parameters.weak
             predicted[tensor.name, name] = followed, verdict.failure, modelled
             rule = effective(acc, tensor.dtype, JUDGE.atk_version).rule
             if rule is not None:

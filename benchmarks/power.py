@@ -22,8 +22,8 @@ from kernels import F32, WRONG, Drawn, exact, framework, in_lanes, orders, round
 from pages import put_into_page
 
 from opscan.judging.deciding import passes
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.effective import effective
-from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.recommend import choose
 from opscan.judging.settings import Judge
@@ -46,11 +46,13 @@ class Cell:
     outputs: int
 
     @property
-    def load(self) -> Load:
+    def parameters(self) -> DriftParameters:
         """What an auditor knows of the case: the range, not the mask."""
         kind = "normal" if self.drawn.kind == "normal" else "uniform"
         product = self.drawn.kind == "product"
-        return Load(self.dtype, self.extent, self.outputs, self.drawn.low, self.drawn.high, kind, product, 1, True)
+        return DriftParameters(
+            self.dtype, self.extent, self.outputs, self.drawn.low, self.drawn.high, kind, product, 1, True
+        )
 
 
 ATK_STANDARDS = {
@@ -180,7 +182,7 @@ def cells(small: bool = False) -> Iterator[Cell]:
 def standards(cell: Cell) -> dict[str, Judgement]:
     rows: dict[str, Judgement] = {}
     for option in ("auto", "named", "derived"):
-        chosen = choose(cell.dtype, [[cell.load]], replace(JUDGE, standard=option))
+        chosen = choose(cell.dtype, [[cell.parameters]], replace(JUDGE, standard=option))
         rows[f"opscan --standard {option}"] = by_rule(chosen.rule)
     for name, acc in ATK_STANDARDS.items():
         rows[name] = by_rule(effective(acc, cell.dtype, "26.8.8").rule)
@@ -242,7 +244,7 @@ class ComposedCell:
     low: float
     high: float
 
-    def load(self) -> Load | None:
+    def parameters(self) -> DriftParameters | None:
         """What an auditor knows of the case."""
         tensors = [
             CaseInput(name, "tensor", self.dtype, shape, self._range(name))
@@ -254,7 +256,7 @@ class ComposedCell:
         ]
         case = Case(0, 0, self.operator.name, (*tensors, *attributes))
         (verdict,) = judge_case(case, classify(case), "single_bm", JUDGE).tensors
-        return verdict.load
+        return verdict.parameters
 
     def _range(self, name: str) -> tuple[float, float]:
         labels = name == "target" and "entropy" in self.operator.name
@@ -281,12 +283,14 @@ def measure_composed(*, seed: int = 7, draws: int = 3) -> tuple[dict[str, Score]
     """The scores over composed operators, and how many cases were left out because no formula follows them."""
     rng, scores, left = np.random.default_rng(seed), {}, 0
     for cell in composed_cells():
-        load = cell.load()
-        if load is None or load.spread is None:
+        parameters = cell.parameters()
+        if parameters is None or parameters.spread is None:
             left += 1
             continue
         rows: dict[str, Judgement] = {
-            f"opscan --standard {asked}": by_rule(choose(cell.dtype, [[load]], replace(JUDGE, standard=asked)).rule)
+            f"opscan --standard {asked}": by_rule(
+                choose(cell.dtype, [[parameters]], replace(JUDGE, standard=asked)).rule
+            )
             for asked in _ASKED
         }
         rows |= {name: by_rule(effective(acc, cell.dtype, "26.8.8").rule) for name, acc in ATK_STANDARDS.items()}

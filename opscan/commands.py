@@ -173,11 +173,11 @@ def _emit(audits: Sequence[Audited], form: str | None, output: Path | None, *, p
 def _width() -> int:
     """The columns of the terminal, else 100; as `shutil.get_terminal_size`, whose module takes long to import."""
     try:
-        told = int(os.environ["COLUMNS"])
+        chosen = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):
-        told = 0
-    if told > 0:
-        return told
+        chosen = 0
+    if chosen > 0:
+        return chosen
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 100  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):

@@ -25,8 +25,8 @@ def confirmed(judged: Judged, golden: Plugin | str | None, judge: Judge, setting
     if not found.refutes(settings.limit):
         after = _emulated_after(judged, golden, judge, settings) if found.draws and judged.doubt else None
         settled = after if judged.certain and after is not None and after.refutes(settings.limit) else None
-        told = [_told(one, judged.doubt, found, settled) for one in judged.findings]
-        return replace(judged, findings=tuple(told))
+        changed = [_confirmed(one, judged.doubt, found, settled) for one in judged.findings]
+        return replace(judged, findings=tuple(changed))
     left = tuple(one for one in judged.findings if one.name != _INADEQUATE)
     tensors = tuple(replace(one, status="ok") if one.status == "too-strict" else one for one in judged.report.tensors)
     reason = f"predicted to be too strict, but {found.text}"
@@ -40,15 +40,15 @@ def _emulated_after(judged: Judged, golden: Plugin | str | None, judge: Judge, s
     return emulate(verdicts, golden, judge, settings.seed)
 
 
-def _told(finding: Finding, doubt: str, found: Emulation, after: Emulation | None) -> Finding:
+def _confirmed(finding: Finding, doubt: str, found: Emulation, after: Emulation | None) -> Finding:
     """The finding with what was counted. `after`: the same under what is to be written, where that settles it."""
     if finding.name != _INADEQUATE:
         return finding
     if after is None:
         return replace(finding, message=f"{finding.message}; {found.text}")
     message = finding.message.replace(doubtful(doubt), "")
-    told = f"{message}; {found.text}, {after.failed} of {after.draws} under the standard that fits"
-    return replace(finding, message=told, severity="error", fix="safe")
+    changed = f"{message}; {found.text}, {after.failed} of {after.draws} under the standard that fits"
+    return replace(finding, message=changed, severity="error", fix="safe")
 
 
 def confirmed_cases(
@@ -67,12 +67,12 @@ def confirmed_cases(
         wanted = set(problem.indices[:: max(len(problem.indices) // CASES, 1)])
         cases = [case for case in case_file.cases if case.index in wanted]
         known = zip(cases, classify(cases), strict=True)
-        verdicts = [judge_case(case, told, case.acc, judge) for case, told in known]
+        verdicts = [judge_case(case, changed, case.acc, judge) for case, changed in known]
         golden = goldens.get(cases[0].api_type) if cases else None
         found = emulate(verdicts, golden, judge, settings.seed)
-        told = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
+        changed = replace(problem.finding, message=f"{problem.finding.message}; {found.text}")
         if not found.refutes(settings.limit):
-            return replace(problem, finding=told)
-        return replace(problem, finding=replace(told, severity="info", fix="none"), chosen=(), proposals=())
+            return replace(problem, finding=changed)
+        return replace(problem, finding=replace(changed, severity="info", fix="none"), chosen=(), proposals=())
 
     return tuple(map(confirm, problems))

@@ -61,10 +61,10 @@ def draw(path: Path, settings: Settings, count: int | None) -> Drawn:
         invalid=INVALID_KINDS,
         bounds=bounds,
     )
-    told = tuple(fault.message for fault in ran.faults)
+    said = tuple(fault.message for fault in ran.faults)
     if ran.failed or not ran.cases:
-        raise Refused("; ".join(told))
-    return Drawn(_numbered(ran.fields), told)
+        raise Refused("; ".join(said))
+    return Drawn(_numbered(ran.fields), said)
 
 
 def _spec(path: Path) -> Spec:

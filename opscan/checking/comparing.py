@@ -122,14 +122,14 @@ def differences(declared: Classification, traced: Classification) -> Iterator[Re
     for name in (name for name in left if name in right):
         if NumericClass.UNKNOWN in (left[name].numeric_class, right[name].numeric_class):
             continue
-        told = [
+        unequal = [
             f"{field} {_shown(getattr(left[name], field))}; traced {_shown(getattr(right[name], field))}"
             for field in (_COMPARED if math.prod(left[name].shape) else _FORM)
             if getattr(left[name], field) != getattr(right[name], field)
             and not (field == "shape" and _is_chosen(right[name]))
         ]
-        if told:
-            yield Remark("differing", name, ", ".join(told))
+        if unequal:
+            yield Remark("differing", name, ", ".join(unequal))
 
 
 def _is_chosen(traced: TensorClass) -> bool:

@@ -40,8 +40,8 @@ def draw(base: str, number: int, seed: int) -> FreshCall | None:
     if not (known := seeds(base)):
         return None
     start = replace(random.choice(known), name=name)
-    told = tuple(dict.fromkeys((*words(name), *_words_of(base))))
-    call = redraw(start, parameters_of(name), optional_parameters(name), told, random)
+    choices = tuple(dict.fromkeys((*words(name), *_words_of(base))))
+    call = redraw(start, parameters_of(name), optional_parameters(name), choices, random)
     return _with_out(call) if random.random() < _OUT and takes_out(name) and "out" not in call.kwargs else call
 
 

@@ -131,10 +131,10 @@ def first_run(call: FreshCall, seed: int) -> tuple[Subject, Run] | str:
             raise
         except Exception as problem:
             lines = str(problem).strip().splitlines() or [type(problem).__name__]
-            told = f"{type(problem).__name__}: {lines[0][:160]}"
-            reason = reason or told
-            if not _BY_VALUES.search(told.lower()):
-                return told
+            answer = f"{type(problem).__name__}: {lines[0][:160]}"
+            reason = reason or answer
+            if not _BY_VALUES.search(answer.lower()):
+                return answer
     return reason
 
 
@@ -142,9 +142,9 @@ def _function(call: FreshCall) -> Callable[..., Any]:
     return function_of_entry(call.name) if call.name in entries() else function_of(call.name)
 
 
-def _refusal(told: str) -> str:
-    text = told.lower()
-    if told.startswith("NotImplementedError") or _NO_KERNEL.search(text):
+def _refusal(answer: str) -> str:
+    text = answer.lower()
+    if answer.startswith("NotImplementedError") or _NO_KERNEL.search(text):
         return "without-kernel"
     return "refused-by-values" if _BY_VALUES.search(text) else "refused"
 
@@ -160,17 +160,17 @@ def gradient_names(call: FreshCall, first: Run) -> Iterator[tuple[str, str]]:
 def _of_other_form(who: str, known: Classification, first: Run, names: dict[str, str]) -> Iterator[Remark]:
     """Tensors that the run has and the answer has not, or the other way round, and other shapes and dtypes."""
     tensors = {names.get(name, name): tensor for name, tensor in first.tensors.items()}
-    told = {plain_name(tensor.name): tensor for tensor in known.tensors}
-    if set(tensors) != set(told):
-        yield Remark("unequal-tensors", "", f"{who} has {', '.join(told)}; the run has {', '.join(tensors)}")
-    for name in (name for name in told if name in tensors):
+    answer = {plain_name(tensor.name): tensor for tensor in known.tensors}
+    if set(tensors) != set(answer):
+        yield Remark("unequal-tensors", "", f"{who} has {', '.join(answer)}; the run has {', '.join(tensors)}")
+    for name in (name for name in answer if name in tensors):
         dtype = str(tensors[name].dtype).removeprefix("torch.")
         dtype = ATK_DTYPES.get(dtype, dtype)
         shape = tuple(tensors[name].shape)
         # a trace takes the largest shape that the values can ask for
-        same_shape = shape == told[name].shape if who == "declared" else len(shape) == len(told[name].shape)
-        if dtype != told[name].dtype or not same_shape:
-            form = f"{told[name].dtype}{list(told[name].shape)}, ran as {dtype}{list(tensors[name].shape)}"
+        same_shape = shape == answer[name].shape if who == "declared" else len(shape) == len(answer[name].shape)
+        if dtype != answer[name].dtype or not same_shape:
+            form = f"{answer[name].dtype}{list(answer[name].shape)}, ran as {dtype}{list(tensors[name].shape)}"
             yield Remark("unequal-tensors", name, f"{who} {form}")
 
 

@@ -23,16 +23,16 @@ class Tally:
     found: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
 
     def add(self, result: Result) -> None:
-        task, number, told = result
-        self.outcomes[told["outcome"]] += 1
-        self.answers.update(who for who in ("declared", "traced", "looked") if told.get(who))
+        task, number, answer = result
+        self.outcomes[answer["outcome"]] += 1
+        self.answers.update(who for who in ("declared", "traced", "looked") if answer.get(who))
         place = f"{task.base} #{number}"
-        if told["outcome"] in ("died", "out-of-time"):
-            self._remark(told["outcome"], task.base, f"{place} {told.get('line', '')}")
-        for kind in {remark["kind"] for remark in told["remarks"]}:
+        if answer["outcome"] in ("died", "out-of-time"):
+            self._remark(answer["outcome"], task.base, f"{place} {answer.get('line', '')}")
+        for kind in {remark["kind"] for remark in answer["remarks"]}:
             self.kinds[kind] += 1
-        for remark in told["remarks"]:
-            self._remark(remark["kind"], task.base, f"{_text(remark)}\n      {told['line']}")
+        for remark in answer["remarks"]:
+            self._remark(remark["kind"], task.base, f"{_text(remark)}\n      {answer['line']}")
 
     def _remark(self, kind: str, base: str, text: str) -> None:
         self.found[kind][base].append(text)
@@ -45,7 +45,7 @@ class Tally:
         """The report. `most`: entries shown of each kind."""
         calls = sum(self.outcomes.values())
         accepted = self.outcomes["accepted"]
-        told = [
+        answer = [
             f"{calls} calls: {accepted} accepted, {self.outcomes['refused']} refused; "
             + ", ".join(
                 f"{count} {name}" for name, count in self.outcomes.most_common() if name not in ("accepted", "refused")
@@ -57,12 +57,12 @@ class Tally:
         for kind in KINDS:
             entries = sorted(self.found[kind].items(), key=lambda item: -len(item[1]))
             for base, texts in entries[:most]:
-                told.append(f"{kind} {base} ({len(texts)} times): {min(texts, key=len)}")
+                answer.append(f"{kind} {base} ({len(texts)} times): {min(texts, key=len)}")
             if len(entries) > most:
-                told.append(
+                answer.append(
                     f"{kind}: {len(entries) - most} more operators: {', '.join(base for base, _ in entries[most:])}"
                 )
-        return told
+        return answer
 
 
 def _text(remark: dict[str, Any]) -> str:

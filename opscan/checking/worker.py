@@ -40,9 +40,9 @@ def main() -> None:
         for number in range(task["start"], task["stop"]):
             print(number, file=answers, flush=True)
             faulthandler.dump_traceback_later(_GRACE * task["seconds"], exit=True)
-            told = json.dumps(_examined(task, number))
+            answer = json.dumps(_examined(task, number))
             faulthandler.cancel_dump_traceback_later()
-            print(told, file=answers, flush=True)
+            print(answer, file=answers, flush=True)
         print(file=answers, flush=True)
 
 

@@ -73,7 +73,7 @@ def _rules(case: CaseVerdict) -> dict[str, list[Rule]]:
     return {
         verdict.tensor.name: [verdict.effective.rule]
         for verdict in case.tensors
-        if verdict.load is not None and verdict.effective.rule is not None and not verdict.exact
+        if verdict.parameters is not None and verdict.effective.rule is not None and not verdict.exact
     }
 
 

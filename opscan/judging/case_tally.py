@@ -14,9 +14,9 @@ from opscan.judging.comparators import ignored_keywords, unregistered
 from opscan.judging.findings import at_most, find
 from opscan.judging.messages import doubtful, unestablished
 from opscan.judging.safety import doubt_of
+from opscan.judging.scopes import StandardScope
 from opscan.judging.standards import Standards
 from opscan.judging.tensors import Folding, Slot, worst
-from opscan.judging.units import Unit
 from opscan.model import Case, Classification, FileReport, Finding, Scenarios
 
 _NONE = (-1, -1)
@@ -48,15 +48,15 @@ class _Group:
     """The cases that have one problem with one standard: `members` are their positions, each with its proposal."""
 
     rule: str
-    first: Unit
+    first: StandardScope
     largest: tuple[int, int]
     """Extent and kind of the first case in which the most is added up."""
     members: array[int] = field(default_factory=lambda: array("Q"))
     proposals: dict[str, tuple[int, Any]] = field(default_factory=dict)
     safe: bool = True
     writable: bool = True
-    rates: list[tuple[Likeness, float]] = field(default_factory=list)
-    """False alarms under the standard, of one case of each likeness."""
+    rates: list[tuple[EquivalentCases, float]] = field(default_factory=list)
+    """False alarms under the standard, of one case of each equivalent_to."""
 
     @property
     def rate(self) -> float:
@@ -65,14 +65,14 @@ class _Group:
 
 
 @dataclass(slots=True)
-class Likeness:
+class EquivalentCases:
     """Cases that are judged alike. `place`: which of the proposals of its group is theirs."""
 
     status: str = ""
     slots: list[Slot] = field(default_factory=list)
     group: _Group | None = None
     place: int = 0
-    told: array[int] | None = None
+    comparator_problem: array[int] | None = None
     """Where cases are noted whose comparator has something to be told of."""
     unknown: array[int] | None = None
     untold: bool = False
@@ -83,64 +83,70 @@ class Likeness:
         self.count += 1
         if self.group is not None:
             self.group.members.append(index << _PLACES | self.place)
-        if self.told is not None:
-            self.told.append(index)
+        if self.comparator_problem is not None:
+            self.comparator_problem.append(index)
         if self.unknown is not None:
             self.unknown.append(index)
 
 
 class Tally:
-    """The cases so far. `compares`: whether the scenario looks at values at all; `unit_of`: judges a kind.
+    """The cases so far. `compares`: whether the scenario looks at values at all; `scope_of`: judges a kind.
 
     Of a kind only extents are looked at where others were judged alike; the few that are told of are judged at last.
     """
 
-    def __init__(self, compares: bool, unit_of: Callable[[int], Unit], known: Standards) -> None:
+    def __init__(self, compares: bool, scope_of: Callable[[int], StandardScope], known: Standards) -> None:
         self._known = known
         self._compares = compares
-        self._unit_of = unit_of
+        self._scope_of = scope_of
         self._first: tuple[Case, Classification] | None = None
         self._basis: str | None = None
         self._backward = False
         self._written: dict[str, Any] = {}
-        self._likenesses: list[Likeness] = []
+        self._equivalent: list[EquivalentCases] = []
         self._reasons: list[str] = []
         self._largest: dict[str, tuple[int, int]] = {}
-        self._first_wrong: Unit | None = None
+        self._first_wrong: StandardScope | None = None
         self._standards: dict[bool, dict[str, str]] = {}
         self._folding = Folding()
         self._groups: dict[tuple[str, str], _Group] = {}
-        self._told: dict[tuple[str, str, str | None], array[int]] = {}
+        self._comparator_problems: dict[tuple[str, str, str | None], array[int]] = {}
         self._unknown: dict[tuple[bool, str], array[int]] = {}
 
-    def likeness(self, number: int, case: Case, known: Classification, unit: Unit | None) -> Likeness:
-        """A new likeness, with its first kind; `unit` is None where the compared tensors are not known."""
+    def equivalent_to(
+        self, number: int, case: Case, known: Classification, scope: StandardScope | None
+    ) -> EquivalentCases:
+        """A new equivalent_to, with its first kind; `scope` is None where the compared tensors are not known."""
         self._first = self._first or (case, known)
         self._backward = self._backward or case.backward
         self._written.setdefault(repr(case.acc), case.acc)
-        if unit is None:
+        if scope is None:
             unknown = self._unknown.setdefault((known.mismatch, known.reason), array("I"))
             self._reasons = self._reasons or ([known.reason] if known.reason else [])
-            like = Likeness(unknown=unknown, untold=bool(known.reason))
-            self._likenesses.append(like)
+            like = EquivalentCases(unknown=unknown, untold=bool(known.reason))
+            self._equivalent.append(like)
             return like
         self._basis = self._basis or known.basis
-        own = unit.statuses[0]
-        status = case_words.status_of(unit) if self._compares else "ok"
-        like = Likeness(status, self._folding.slots(unit.verdicts[0], own if status != "ok" else ("ok",) * len(own)))
-        self._likenesses.append(like)
-        self._compare(unit, status)
+        own = scope.statuses[0]
+        status = case_words.status_of(scope) if self._compares else "ok"
+        like = EquivalentCases(
+            status, self._folding.slots(scope.verdicts[0], own if status != "ok" else ("ok",) * len(own))
+        )
+        self._equivalent.append(like)
+        self._compare(scope, status)
         if status in case_words.RULES:
-            self._join_group(like, unit)
-        rules = [verdict.effective for verdict in unit.verdicts[0].tensors]
+            self._join_group(like, scope)
+        rules = [verdict.effective for verdict in scope.verdicts[0].tensors]
         if custom := unregistered(case.acc, case.api_type, rules):
-            like.told = self._told.setdefault(("unknown-comparator", *custom), array("I"))
+            like.comparator_problem = self._comparator_problems.setdefault(("unknown-comparator", *custom), array("I"))
         elif message := ignored_keywords(case.acc, rules):
-            like.told = self._told.setdefault(("ignored-keyword", message, None), array("I"))
-        self.widen(like, number, [verdict.tensor.extent for verdict in unit.verdicts[0].tensors])
+            like.comparator_problem = self._comparator_problems.setdefault(
+                ("ignored-keyword", message, None), array("I")
+            )
+        self.widen(like, number, [verdict.tensor.extent for verdict in scope.verdicts[0].tensors])
         return like
 
-    def widen(self, like: Likeness, number: int, extents: Sequence[int]) -> None:
+    def widen(self, like: EquivalentCases, number: int, extents: Sequence[int]) -> None:
         """Take in a kind that is like others; `extents` are those of its compared tensors."""
         for slot, extent in zip(like.slots, extents, strict=True):
             if slot.widen(extent):
@@ -151,13 +157,13 @@ class Tally:
         if like.group is not None and most > like.group.largest[0]:
             like.group.largest = most, number
 
-    def _compare(self, unit: Unit, status: str) -> None:
-        """Keep what the first unit that needs another standard needs, and which standards all of them do."""
+    def _compare(self, scope: StandardScope, status: str) -> None:
+        """Keep what the first scope that needs another standard needs, and which standards all of them do."""
         wrong = status not in ("ok", "unknown")
         if wrong and self._first_wrong is None:
-            self._first_wrong = unit
+            self._first_wrong = scope
         merged = self._standards.setdefault(wrong, {})
-        for dtype, name in unit.recommendation.standards.items():
+        for dtype, name in scope.recommendation.standards.items():
             held = merged.get(dtype)
             if held is None or (held != name and self._looseness(name, dtype) > self._looseness(held, dtype)):
                 merged[dtype] = name
@@ -168,16 +174,16 @@ class Tally:
         rule = self._known.rule(name, dtype)
         return (-1.0, 0.0) if rule is None or rule.exact else (rule.rtol, rule.atol)
 
-    def _join_group(self, like: Likeness, unit: Unit) -> None:
-        rule = case_words.rule_of(unit, like.status)
-        key = rule, repr(unit.verdicts[0].case.acc)
+    def _join_group(self, like: EquivalentCases, scope: StandardScope) -> None:
+        rule = case_words.rule_of(scope, like.status)
+        key = rule, repr(scope.verdicts[0].case.acc)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group(rule, unit, _NONE)
-        group.safe = group.safe and case_words.is_safe(unit)
-        group.writable = group.writable and case_words.is_writable(unit)
-        proposal = unit.recommendation.expression
-        group.rates.append((like, unit.rate))
+            group = self._groups[key] = _Group(rule, scope, _NONE)
+        group.safe = group.safe and case_words.is_safe(scope)
+        group.writable = group.writable and case_words.is_writable(scope)
+        proposal = scope.recommendation.expression
+        group.rates.append((like, scope.rate))
         like.group = group
         like.place = group.proposals.setdefault(repr(proposal), (len(group.proposals), proposal))[0]
 
@@ -187,7 +193,7 @@ class Tally:
         """The report on the file. `unowned`: why nobody can say what the cases are for, if so."""
         statuses: Counter[str] = Counter()
         unjudged = untold = 0
-        for like in self._likenesses:
+        for like in self._equivalent:
             for slot in like.slots:
                 slot.count += like.count
             if like.unknown is None:
@@ -228,7 +234,7 @@ class Tally:
         if slot.origin is None:
             return
         name, kind = slot.tensor.name, slot.tensor.numeric_class
-        tensors = [verdict.tensor for verdict in self._unit_of(slot.origin).verdicts[0].tensors]
+        tensors = [verdict.tensor for verdict in self._scope_of(slot.origin).verdicts[0].tensors]
         slot.tensor = next(t for t in tensors if (t.name, t.numeric_class, t.extent) == (name, kind, slot.most))
         slot.origin = None
 
@@ -236,7 +242,7 @@ class Tally:
         if not statuses:
             return self._reasons[0] if self._reasons else "the file holds no cases"
         unknown = f"; {untold} cannot be told: {self._reasons[0]}" if self._reasons else ""
-        example = self._unit_of(self._largest[status][1])
+        example = self._scope_of(self._largest[status][1])
         words = case_words.why_unknown(example) if status == "unknown" else case_words.first_words(example, status)
         detail = f": {words}" if status != "ok" else ""
         return f"{statuses[status]} of {sum(statuses.values()) + untold} cases are {status}{detail}{unknown}"
@@ -256,7 +262,7 @@ class Tally:
             fix = "manual" if rule == "no-threshold-row" else fix
             fix = "unsafe" if fix == "safe" and report.scenario_source is None else fix
             message = case_words.message(
-                rule, group.first, self._unit_of(group.largest[1]), (group.rate, len(group.members))
+                rule, group.first, self._scope_of(group.largest[1]), (group.rate, len(group.members))
             )
             doubt = doubt_of(group.first) if rule in ("standard-inadequate", "standard-vacuous") else ""
             severity, fix = ("warning", "unsafe" if fix == "safe" else fix) if doubt else (None, fix)
@@ -271,7 +277,7 @@ class Tally:
                 continue
             chosen = array("I", [member & (1 << _PLACES) - 1 for member in members])
             yield CaseProblem(finding, indices, chosen, tuple([each for _, each in group.proposals.values()]))
-        for (rule, message, severity), found in self._told.items():
+        for (rule, message, severity), found in self._comparator_problems.items():
             yield CaseProblem(find(rule, shown, message, count=len(found), severity=severity), found)
         for (mismatch, reason), found in self._unknown.items():
             rule, severity = ("shapes-cannot-meet", "warning") if mismatch else ("unknown-operator", None)

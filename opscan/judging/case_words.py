@@ -13,8 +13,8 @@ from opscan.judging.messages import (
     wrong_text,
 )
 from opscan.judging.safety import draws_nan, is_unsure
+from opscan.judging.scopes import StandardScope, lets_through
 from opscan.judging.tensors import fold
-from opscan.judging.units import Unit, lets_through
 from opscan.judging.verdicts import read_values
 from opscan.model import NumericClass
 
@@ -26,17 +26,17 @@ RULES = {
 }
 
 
-def status_of(unit: Unit) -> str:
+def status_of(scope: StandardScope) -> str:
     """A case whose comparator does not exist cannot run, whatever its tensors are."""
-    crash = any(v.effective.crash for case in unit.verdicts for v in case.tensors)
-    return "invalid" if crash else unit.status
+    crash = any(v.effective.crash for case in scope.verdicts for v in case.tensors)
+    return "invalid" if crash else scope.status
 
 
-def rule_of(unit: Unit, status: str) -> str:
-    decisive = [v for v, one in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if one == status]
+def rule_of(scope: StandardScope, status: str) -> str:
+    decisive = [v for v, one in zip(scope.verdicts[0].tensors, scope.statuses[0], strict=True) if one == status]
     if status == "too-strict" and not any(v.mendable for v in decisive):
         return "no-threshold-row"
-    if any(lets_through(v, unit.recommendation) for v in decisive):
+    if any(lets_through(v, scope.recommendation) for v in decisive):
         return "standard-vacuous"
     if status == "too-loose" and all(v.effective.name == "quantised" for v in decisive):
         return "int8-step"
@@ -44,20 +44,20 @@ def rule_of(unit: Unit, status: str) -> str:
     return "standard-inadequate" if inadequate else RULES[status]
 
 
-def is_safe(unit: Unit) -> bool:
-    verdict = unit.verdicts[0]
+def is_safe(scope: StandardScope) -> bool:
+    verdict = scope.verdicts[0]
     golden = verdict.classification.basis in ("golden", "plugin")
-    known = unit.recommendation.registered and not any(is_unsure(v) for v in verdict.tensors)
-    writable = unit.recommendation.expression is not None and unit.recommendation.adequate
+    known = scope.recommendation.registered and not any(is_unsure(v) for v in verdict.tensors)
+    writable = scope.recommendation.expression is not None and scope.recommendation.adequate
     drawn = read_values(verdict.classification)
     return golden and known and writable and not drawn and not draws_nan(verdict.case)
 
 
-def is_writable(unit: Unit) -> bool:
-    return unit.recommendation.expression is not None and unit.recommendation.adequate
+def is_writable(scope: StandardScope) -> bool:
+    return scope.recommendation.expression is not None and scope.recommendation.adequate
 
 
-def message(rule: str, first: Unit, largest: Unit, rate: tuple[float, int]) -> str:
+def message(rule: str, first: StandardScope, largest: StandardScope, rate: tuple[float, int]) -> str:
     """Of cases that have one problem: the first of them, and the one that adds up most. `rate`: the mean share of them
     that correct kernels fail, and how many they are."""
     acc = acc_text(first.verdicts[0].case.acc)
@@ -86,16 +86,18 @@ def message(rule: str, first: Unit, largest: Unit, rate: tuple[float, int]) -> s
     return f"{acc} fails correct kernels in {often}{own}: {words}; {advice}{implementation_text(largest)}"
 
 
-def unowned_message(unit: Unit, unowned: str) -> str:
+def unowned_message(scope: StandardScope, unowned: str) -> str:
     """Of cases that would be judged wrong if values are compared, where nobody can say whether they are."""
-    acc = acc_text(unit.verdicts[0].case.acc)
+    acc = acc_text(scope.verdicts[0].case.acc)
     return (f"whether {acc} fits depends on what these cases are for, which is not known: {unowned}; audit them "
             "together with the spec or the run script")  # fmt: skip
 
 
-def why_unknown(unit: Unit) -> str:
+def why_unknown(scope: StandardScope) -> str:
     """What keeps a case from being judged: the tensor is not comparable, or the rule in effect is not known."""
-    verdicts = [v for v, status in zip(unit.verdicts[0].tensors, unit.statuses[0], strict=True) if status == "unknown"]
+    verdicts = [
+        v for v, status in zip(scope.verdicts[0].tensors, scope.statuses[0], strict=True) if status == "unknown"
+    ]
     for verdict in verdicts:
         if verdict.tensor.numeric_class is NumericClass.RANDOM:
             return f"{verdict.tensor.name} draws random numbers"
@@ -104,8 +106,8 @@ def why_unknown(unit: Unit) -> str:
     return "the rule in effect is not known"
 
 
-def first_words(unit: Unit, status: str) -> str:
+def first_words(scope: StandardScope, status: str) -> str:
     """The tensor that decides the case, in words."""
-    reports = fold(unit.verdicts, unit.statuses, "cases")
+    reports = fold(scope.verdicts, scope.statuses, "cases")
     decisive = [report for report in reports if report.status == status] or list(reports)
     return f"{tensor_text(decisive[0])} {behaviour(decisive[0])}"

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from opscan.dataclass import dataclass
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.floating import FORMATS, part_of
-from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.tails import mixture_tail, more_than
 
@@ -39,24 +39,24 @@ class Derived:
     note: str
 
 
-def derive(dtype: str, loads: Sequence[Load], limit: float) -> Derived | None:
-    """The thresholds for all of `loads`; None where the size of some result does not follow from its addends.
+def derive(dtype: str, all_parameters: Sequence[DriftParameters], limit: float) -> Derived | None:
+    """The thresholds for all of them; None where the size of some result does not follow from its addends.
 
     Raises ValueError where no error model applies.
     """
     part = part_of(dtype)
-    if not loads or part not in FORMATS or not all(load.sized for load in loads):
+    if not all_parameters or part not in FORMATS or not all(parameters.sized for parameters in all_parameters):
         return None
     form = FORMATS[part]
     allowed = max(limit, 1e-6) * _ALLOWANCE
-    widest, atol, drifting, steps, most = loads[0], 0.0, 0.0, 1, 1
-    for load in loads:
-        walk, count = load.walk, max(load.count, 1)
+    widest, atol, drifting, steps, most = all_parameters[0], 0.0, 0.0, 1, 1
+    for parameters in all_parameters:
+        walk, count = parameters.walk, max(parameters.count, 1)
         factor = _tail_factor(walk.tail.shape if isinstance(walk, Spread) else walk.shape(0.0), allowed / count)
         if math.sqrt(walk.alpha) * factor > atol:
-            widest, atol = load, math.sqrt(walk.alpha) * factor
+            widest, atol = parameters, math.sqrt(walk.alpha) * factor
         drifting = max(drifting, math.sqrt(walk.beta) * _tail_factor(math.inf, allowed / count))
-        steps, most = max(steps, load.roundings), max(most, count)
+        steps, most = max(steps, parameters.roundings), max(most, count)
     rtol = _rounded_up(MARGIN * drifting + steps * form.epsilon)
     atol = _rounded_up(MARGIN * atol + form.epsilon * 2.0**form.least)
     share = 0.0 if most < 1000 else _rounded_up(1 / most)
@@ -70,22 +70,26 @@ def derive(dtype: str, loads: Sequence[Load], limit: float) -> Derived | None:
         max_abs=_rounded_up(_ELEMENT * atol),
         max_ulp=max(units, 32.0),
     )
-    flips = _share_of_flips(rule, loads, allowed) if steps == 1 and form.epsilon > _COARSE else None
+    flips = _share_of_flips(rule, all_parameters, allowed) if steps == 1 and form.epsilon > _COARSE else None
     if flips is not None:
         rule = replace(rule, rtol=_rounded_up(form.epsilon / 4), share=flips, max_ulp=2.0)
     note = f"{dtype} n <= {widest.extent} in [{widest.low:g}, {widest.high:g}], R <= {most}"
-    return Derived(rule, _told(rule, widest, steps, most), note)
+    return Derived(rule, _derivation(rule, widest, steps, most), note)
 
 
-def _share_of_flips(rule: Rule, loads: Sequence[Load], allowed: float) -> float | None:
+def _share_of_flips(rule: Rule, all_parameters: Sequence[DriftParameters], allowed: float) -> float | None:
     """The share of outputs that may round to the neighbouring value; None where so many may that nothing is gained.
 
     A short format with a float32 accumulator differs in few outputs only, by one unit: bounding their share catches
     what a tolerance of one unit lets pass, such as a short accumulator or a relative error below the unit.
     """
     finest = replace(rule, rtol=FORMATS[rule.dtype].epsilon / 4, share=0.0, max_abs=math.inf, max_ulp=math.inf)
-    # 0.7 of a count: loads of about one size share their thresholds.
-    odds = {(int(part * load.count), load.failure_of_one(finest)) for load in loads for part in (1.0, 0.7)}
+    # 0.7 of a count: parameters of about one size share their thresholds.
+    odds = {
+        (int(part * parameters.count), parameters.failure_of_one(finest))
+        for parameters in all_parameters
+        for part in (1.0, 0.7)
+    }
     for share in _SHARES:
         failing = [more_than(allowed_failures(share, count), count, min(1.0, MARGIN * odd)) for count, odd in odds]
         if all(found <= allowed for found in failing):
@@ -93,7 +97,7 @@ def _share_of_flips(rule: Rule, loads: Sequence[Load], allowed: float) -> float 
     return None
 
 
-def _told(rule: Rule, widest: Load, steps: int, most: int) -> str:
+def _derivation(rule: Rule, widest: DriftParameters, steps: int, most: int) -> str:
     unit = FORMATS[rule.dtype].fraction + 1
     kind = "products" if widest.products else "addends"
     atol = f"atol {rule.atol:g} for {widest.extent} {kind} in [{widest.low:g}, {widest.high:g}] at u = 2^-{unit}"

@@ -30,14 +30,14 @@ def invariant_evidence(spec: Spec, classify: Callable[[Case], Classification], s
         return None
     kept: list[Case] = []
     for case in drawn:
-        told = set()
+        answers = set()
         for pattern in _patterns(_with_one_dtype(case, spec)):
             known = classify(pattern)
             if not known.tensors or any(t.extent > 1 or "shapes" in t.depends_on for t in known.tensors):
                 return None
-            told.add(tuple((t.name, t.dtype, t.numeric_class, t.correctly_rounded) for t in known.tensors))
+            answers.add(tuple((t.name, t.dtype, t.numeric_class, t.correctly_rounded) for t in known.tensors))
             kept.append(replace(pattern, index=len(kept), id=len(kept)))
-        if len(told) != 1:
+        if len(answers) != 1:
             return None
     return Evidence("none", tuple(kept), reason="the classes are the same whatever shapes meet")
 

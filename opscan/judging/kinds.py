@@ -9,9 +9,9 @@ from itertools import chain
 
 from opscan.dataclass import dataclass
 from opscan.judging.drifts.formulas import composed
-from opscan.judging.likeness import EXACTLY, IN_STEPS, dependence, scale
+from opscan.judging.equivalence import EXACTLY, IN_STEPS, dependence, scale
+from opscan.judging.scopes import judge_one
 from opscan.judging.settings import Judge
-from opscan.judging.units import judge_one
 from opscan.model import Case, Classification, TensorClass
 from opscan.numerics import Plan, shapes_of
 from opscan.reading.case_table import CaseTable
@@ -65,7 +65,7 @@ def _kind_of(case: Case) -> Hashable:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlined:
+class PlannedCase:
     """What a plan says of a kind. `classes`: equal for kinds whose tensors come about alike, whatever their extents.
 
     `given`: the shapes of the tensors of the call.
@@ -84,7 +84,7 @@ class Outlined:
         return [tensor.shape for tensor in self.known.tensors]
 
 
-class Outlines:
+class ShapePlans:
     """Plans by frame, made when they are needed."""
 
     def __init__(self, kinds: CaseTable | HeldKinds, plan_of: PlanOf) -> None:
@@ -93,7 +93,7 @@ class Outlines:
         self._plans: dict[Hashable, Plan | None] = {}
         self._classes: dict[Hashable, int] = {}
 
-    def of(self, number: int) -> Outlined | None:
+    def of(self, number: int) -> PlannedCase | None:
         """What the plan of its frame says of a kind; None where that takes more than its shapes."""
         frame = self._kinds.frame(number)
         if frame is None:
@@ -110,7 +110,7 @@ class Outlines:
             return None
         classes = key, tuple([_sameness(tensor) for tensor in known.tensors])
         given = [sizes for sizes in shapes if sizes is not None]
-        return Outlined(self._classes.setdefault(classes, len(self._classes)), known, given)
+        return PlannedCase(self._classes.setdefault(classes, len(self._classes)), known, given)
 
 
 def _sameness(tensor: TensorClass) -> Hashable:
@@ -130,19 +130,19 @@ def shared_pairs(
     Where a tensor's extent or size goes beyond those before, the case stands for itself, so that least and largest are
     as they are.
     """
-    outlines = Outlines(cases, plan_of)
+    plans = ShapePlans(cases, plan_of)
     sharing = _Sharing(judge)
     found: list[tuple[Case, Classification]] = []
     for start in range(0, len(cases.firsts), AT_ONCE):
-        told = [outlines.of(number) for number in range(start, min(start + AT_ONCE, len(cases.firsts)))]
-        left = [cases.kind(number) for number, outlined in enumerate(told, start) if outlined is None]
+        planned = [plans.of(number) for number in range(start, min(start + AT_ONCE, len(cases.firsts)))]
+        left = [cases.kind(number) for number, planned_case in enumerate(planned, start) if planned_case is None]
         answers = iter(classify(left) if left else ())
         traced = iter(left)
-        for number, outlined in enumerate(told, start):
-            if outlined is None:
+        for number, planned_case in enumerate(planned, start):
+            if planned_case is None:
                 found.append((next(traced), next(answers)))
             else:
-                found.append(sharing.pair(outlined, cases, number))
+                found.append(sharing.pair(planned_case, cases, number))
     return [found[number] for number in cases.numbers]
 
 
@@ -153,10 +153,10 @@ class _Sharing:
         self._bounds: dict[Hashable, list[list[int]]] = {}
         self._pairs: dict[Hashable, tuple[Case, Classification]] = {}
 
-    def pair(self, outlined: Outlined, cases: CaseTable, number: int) -> tuple[Case, Classification]:
-        depends = self._depends.get(outlined.classes)
+    def pair(self, planned_case: PlannedCase, cases: CaseTable, number: int) -> tuple[Case, Classification]:
+        depends = self._depends.get(planned_case.classes)
         if depends is None:
-            case, known = cases.kind(number), outlined.known
+            case, known = cases.kind(number), planned_case.known
             found = (
                 dependence(judge_one(case, known, self._judge), self._judge.rules.assignments.limits_extents)
                 if known.tensors
@@ -164,13 +164,13 @@ class _Sharing:
             )
             # over many cases the extents count as they are
             depends = tuple([EXACTLY if how == IN_STEPS else how for how in found])
-            self._depends[outlined.classes] = depends
-        extents, shapes = outlined.extents, outlined.shapes
-        key = outlined.classes, scale(extents, shapes, depends, outlined.given)
+            self._depends[planned_case.classes] = depends
+        extents, shapes = planned_case.extents, planned_case.shapes
+        key = planned_case.classes, scale(extents, shapes, depends, planned_case.given)
         alike = self._pairs.get(key)
-        if not self._widens(outlined.classes, [*extents, *map(math.prod, shapes)]) and alike is not None:
+        if not self._widens(planned_case.classes, [*extents, *map(math.prod, shapes)]) and alike is not None:
             return alike
-        own = cases.kind(number), outlined.known
+        own = cases.kind(number), planned_case.known
         self._pairs.setdefault(key, own)
         return own
 

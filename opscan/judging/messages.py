@@ -8,8 +8,8 @@ from typing import Any
 from opscan.judging.drifts.formulas import keeps_short, steps_of
 from opscan.judging.floating import SHORT
 from opscan.judging.recommend import Recommendation
+from opscan.judging.scopes import StandardScope, lets_through
 from opscan.judging.sharpness import BLUNT, MISTAKES, WRONG
-from opscan.judging.units import Unit, lets_through
 from opscan.model import Evidence, NumericClass, TensorReport
 
 _NAMED = 3
@@ -56,7 +56,7 @@ def share_text(tensor: TensorReport, evidence: Evidence, kind: NumericClass) -> 
     return f"in {count} of {tensor.present} {noun}"
 
 
-def told(tensors: Sequence[TensorReport], evidence: Evidence, *, copies: bool = False) -> str:
+def tensors_text(tensors: Sequence[TensorReport], evidence: Evidence, *, copies: bool = False) -> str:
     """The first few tensors with what happens to them, and how many more there are.
 
     `copies`: what is said is that they only copy, in the cases where they do.
@@ -107,11 +107,16 @@ def _instead(recommendation: Recommendation) -> str:
     return f", for {' and '.join(parts)}" if parts else ""
 
 
-def implementation_text(unit: Unit) -> str:
+def implementation_text(scope: StandardScope) -> str:
     """Which of the legitimate kernels failed a tolerance of 16 bits, as a clause; "" where there is one way alone."""
-    verdicts = [v for case in unit.verdicts for v in case.tensors if not v.exact and v.failure]
+    verdicts = [v for case in scope.verdicts for v in case.tensors if not v.exact and v.failure]
     worst = max(verdicts, key=lambda verdict: verdict.failure, default=None)
-    if worst is None or worst.load is None or worst.load.spread is None or worst.tensor.dtype not in SHORT.values():
+    if (
+        worst is None
+        or worst.parameters is None
+        or worst.parameters.spread is None
+        or worst.tensor.dtype not in SHORT.values()
+    ):
         return ""
     if steps_of(worst.tensor.formula) < 2:
         return ""
@@ -121,14 +126,14 @@ def implementation_text(unit: Unit) -> str:
     return f"{kernel}, as its golden does"
 
 
-def wrong_text(units: Sequence[Unit]) -> str:
+def wrong_text(scopes: Sequence[StandardScope]) -> str:
     """The wrong results that pass the standard in effect, in words."""
     found = {
         wrong
-        for unit in units
-        for case in unit.verdicts
+        for scope in scopes
+        for case in scope.verdicts
         for verdict in case.tensors
-        for wrong in lets_through(verdict, unit.recommendation)
+        for wrong in lets_through(verdict, scope.recommendation)
     }
     return " and ".join(WRONG[wrong] for wrong in WRONG if wrong in found)
 

@@ -11,9 +11,9 @@ from opscan.dataclass import dataclass
 from opscan.judging.adequacy import about, stepped, walk_ladder
 from opscan.judging.assignments import ladder_of
 from opscan.judging.derived import derive
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.expression import expression
 from opscan.judging.floating import FORMATS, part_of
-from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
 from opscan.judging.sharpness import BLIND, BLUNT, FINER, bluntest, passing, sees
@@ -132,20 +132,20 @@ def recommend(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[
         return Recommendation(exact, written, reason, registered=_registered(written, judge.atk_version))
     if not any(part_of(dtype) in FORMATS for dtype in dtypes):
         declared = ()  # what is compared is no floating tensor, whatever is drawn
-    loads = {name: _loads(verdicts, name, seen=name in dtypes) for name in (*dtypes, *declared)}
+    all_parameters = {name: _all_parameters(verdicts, name, seen=name in dtypes) for name in (*dtypes, *declared)}
     known = judge.rules.standards
     writable = known.profile(judge.atk_version).comparators.get("mixed_tolerance_bm") is not False
     chosen = {
         name: _dispatched(verdicts, name, known)
         or choose(name, cases, judge, writable=writable, standards=_ladder(verdicts, name, judge))
-        for name, cases in loads.items()
+        for name, cases in all_parameters.items()
     }
     standards = {name: choice.name for name, choice in chosen.items()}
     rules = {name: choice.rule for name, choice in chosen.items() if choice.rule is not None}
     inadequate = {name: choice.rate for name, choice in chosen.items() if not choice.adequate}
     written, reason = expression(standards, judge.atk_version, rules=rules, standards=known)
     blunt = {name: choice.blunt for name, choice in chosen.items() if not choice.sharp}
-    weak = {name: loads[name] for name in (*inadequate, *blunt)}
+    weak = {name: all_parameters[name] for name in (*inadequate, *blunt)}
     from opscan.judging.remedies import remedies  # only where something has to be said
 
     return Recommendation(
@@ -176,13 +176,13 @@ def _dispatched(verdicts: Sequence[CaseVerdict], dtype: str, known: Standards) -
 
 def choose(
     dtype: str,
-    cases: Sequence[Sequence[Load]],
+    cases: Sequence[Sequence[DriftParameters]],
     judge: Judge,
     *,
     writable: bool = True,
     standards: Standards | None = None,
 ) -> Choice:
-    """The standard of one dtype over the loads of each case.
+    """The standard of one dtype over the parameters of each case.
 
     The strictest adequate named one if it is sharp too and not blind to a finer mistake; else derived thresholds, if
     the version can write them and they are better. `judge.standard` may ask for one of the two always. `standards`:
@@ -194,23 +194,27 @@ def choose(
     return _choose(dtype, cases, judge, writable, known)
 
 
-def has_standard(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge) -> bool:
+def has_standard(dtype: str, cases: Sequence[Sequence[DriftParameters]], judge: Judge) -> bool:
     """Whether some standard is adequate and sharp."""
     choice = choose(dtype, cases, judge)
     return choice.adequate and choice.sharp
 
 
-def _alike(load: Load) -> Load:
-    """The load that stands for all of about its size."""
-    return replace(load, extent=stepped(load.extent), outputs=about(load.outputs), cause="")
+def _alike(parameters: DriftParameters) -> DriftParameters:
+    """The parameters that stand for all of about its size."""
+    return replace(parameters, extent=stepped(parameters.extent), outputs=about(parameters.outputs), cause="")
 
 
 @lru_cache(maxsize=65536)
-def _choose_once(dtype: str, loads: tuple[Load, ...], judge: Judge, writable: bool, known: Standards) -> Choice:
-    return _choose(dtype, [loads], judge, writable, known)
+def _choose_once(
+    dtype: str, all_parameters: tuple[DriftParameters, ...], judge: Judge, writable: bool, known: Standards
+) -> Choice:
+    return _choose(dtype, [all_parameters], judge, writable, known)
 
 
-def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable: bool, known: Standards) -> Choice:
+def _choose(
+    dtype: str, cases: Sequence[Sequence[DriftParameters]], judge: Judge, writable: bool, known: Standards
+) -> Choice:
     name, rate, fits = walk_ladder(dtype, partial(_rate, cases), judge.limit / MARGIN, standards=known)
     rule = known.rule(name, dtype)
     named = Choice(name, rule, rate, fits)
@@ -222,7 +226,7 @@ def _choose(dtype: str, cases: Sequence[Sequence[Load]], judge: Judge, writable:
         return named
     if dtype in known.dispatch:
         return named  # no threshold reaches this dtype
-    found = derive(dtype, [load for loads in cases for load in loads], judge.limit)
+    found = derive(dtype, [parameters for all_parameters in cases for parameters in all_parameters], judge.limit)
     if found is None:
         return named
     named = replace(named, finer=passing(rule, cases, FINER))
@@ -266,26 +270,30 @@ def _registered(written: Any, atk_version: str) -> bool:
     return registered(name, atk_version) is True
 
 
-def _loads(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[list[Load]]:
-    """The loads of each case that compares `dtype`; of every case, as if it did, where none does."""
+def _all_parameters(verdicts: Sequence[CaseVerdict], dtype: str, *, seen: bool) -> list[list[DriftParameters]]:
+    """The parameters of each case that compares `dtype`; of every case, as if it did, where none does."""
     cases = []
     for case in verdicts:
         if seen and all(verdict.tensor.dtype != dtype for verdict in case.tensors):
             continue
-        loads = [v.load for v in case.tensors if v.load is not None]
+        all_parameters = [v.parameters for v in case.tensors if v.parameters is not None]
         cases.append(
-            [load if seen else replace(load, dtype=dtype) for load in loads if not seen or load.dtype == dtype]
+            [
+                parameters if seen else replace(parameters, dtype=dtype)
+                for parameters in all_parameters
+                if not seen or parameters.dtype == dtype
+            ]
         )
     return cases
 
 
-def _rate(cases: Sequence[Sequence[Load]], rule: Rule) -> float:
-    known: dict[int, float] = {}  # by the load: a case file repeats them
+def _rate(cases: Sequence[Sequence[DriftParameters]], rule: Rule) -> float:
+    known: dict[int, float] = {}  # by the parameters: a case file repeats them
 
-    def failure(load: Load) -> float:
-        found = known.get(id(load))
+    def failure(parameters: DriftParameters) -> float:
+        found = known.get(id(parameters))
         if found is None:
-            found = known[id(load)] = load.failure(rule)
+            found = known[id(parameters)] = parameters.failure(rule)
         return found
 
     return mean_failure(map(failure, case) for case in cases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opscan.judging.units import Unit
+from opscan.judging.scopes import StandardScope
 from opscan.judging.verdicts import CaseVerdict, TensorVerdict, read_values
 from opscan.model import Case, CaseInput, Evidence, Spec, SpecInput
 from opscan.shapes.draw import varies
@@ -12,41 +12,41 @@ from opscan.shapes.draw import varies
 _FLOATING = ("fp", "bf", "hf", "float", "double", "complex")
 
 
-def fix_label(spec: Spec, evidence: Evidence, unit: Unit, basis: str, *, established: bool) -> str:
+def fix_label(spec: Spec, evidence: Evidence, scope: StandardScope, basis: str, *, established: bool) -> str:
     """safe, unsafe or manual. To loosen a standard one witness is enough; to tighten it nothing may be unseen.
 
     `established`: a file says what the spec is for.
     """
-    recommendation = unit.recommendation
+    recommendation = scope.recommendation
     if recommendation.expression is None or not recommendation.adequate:
         return "manual"
-    if any(verdict.case.acc != spec.acc for verdict in unit.verdicts):
+    if any(verdict.case.acc != spec.acc for verdict in scope.verdicts):
         return "manual"  # the plugin sets the standard of single cases: the spec's value is not what counts there
     tightens = all(standard == "value-equal" for standard in recommendation.standards.values())
-    certain = evidence.certain and (not tightens or evidence.complete or not _unseen(spec, evidence, unit.verdicts))
+    certain = evidence.certain and (not tightens or evidence.complete or not _unseen(spec, evidence, scope.verdicts))
     unsure = not recommendation.registered or any(
-        is_unsure(verdict) for case in unit.verdicts for verdict in case.tensors
+        is_unsure(verdict) for case in scope.verdicts for verdict in case.tensors
     )
-    drawn = any(read_values(verdict.classification) for verdict in unit.verdicts)
+    drawn = any(read_values(verdict.classification) for verdict in scope.verdicts)
     read = basis in ("golden", "plugin") and not drawn and established
     return "safe" if certain and read and recommendation.registered and not unsure else "unsafe"
 
 
 def is_unsure(verdict: TensorVerdict) -> bool:
     """Whether the rule in effect or the predicted error rests on an assumption about this very tensor."""
-    load = verdict.load
-    return not verdict.effective.known or (load is not None and bool(load.doubt))
+    parameters = verdict.parameters
+    return not verdict.effective.known or (parameters is not None and bool(parameters.doubt))
 
 
-def doubt_of(unit: Unit) -> str:
+def doubt_of(scope: StandardScope) -> str:
     """Why the prediction proves nothing, where that is so of each tensor that fails its tolerance, or passes it."""
     tight = [
         verdict
-        for case, statuses in zip(unit.verdicts, unit.statuses, strict=True)
+        for case, statuses in zip(scope.verdicts, scope.statuses, strict=True)
         for verdict, status in zip(case.tensors, statuses, strict=True)
-        if status in ("too-strict", "too-loose") and not verdict.exact and verdict.load is not None
+        if status in ("too-strict", "too-loose") and not verdict.exact and verdict.parameters is not None
     ]
-    doubts = [verdict.load.doubt or verdict.load.weak for verdict in tight if verdict.load]
+    doubts = [verdict.parameters.doubt or verdict.parameters.weak for verdict in tight if verdict.parameters]
     return doubts[0] if doubts and all(doubts) else ""
 
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import chain
 
 from opscan.judging.adequacy import Walk, about, over_results, stepped
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.drifts.spread import Spread
 from opscan.judging.floating import FORMATS, part_of
-from opscan.judging.loads import Load
 from opscan.judging.pass_rules import Rule, allowed_failures
 from opscan.judging.tails import any_of, more_than
 
@@ -51,34 +51,36 @@ _COLUMNS = 3
 _ERROR = 1e-3
 
 
-def passing(rule: Rule, cases: Sequence[Sequence[Load]], results: Mapping[str, str] = WRONG) -> dict[str, float]:
-    """Per wrong result, the share of the cases that it passes under `rule`; only loads whose size is known count."""
+def passing(
+    rule: Rule, cases: Sequence[Sequence[DriftParameters]], results: Mapping[str, str] = WRONG
+) -> dict[str, float]:
+    """Per wrong result, the share of the cases that it passes under `rule`; only where a size is known."""
     shares: dict[str, list[float]] = {wrong: [] for wrong in results}
-    known: dict[int, dict[str, float | None]] = {}  # by the load: a case file repeats them
-    for load in chain.from_iterable(cases):
-        if id(load) not in known:
-            known[id(load)] = {wrong: pass_probability(rule, load, wrong) for wrong in results}
-    for loads in cases:
+    known: dict[int, dict[str, float | None]] = {}  # by the parameters: a case file repeats them
+    for parameters in chain.from_iterable(cases):
+        if id(parameters) not in known:
+            known[id(parameters)] = {wrong: pass_probability(rule, parameters, wrong) for wrong in results}
+    for all_parameters in cases:
         for wrong, found in shares.items():
-            odds = [odd for load in loads if (odd := known[id(load)][wrong]) is not None]
+            odds = [odd for parameters in all_parameters if (odd := known[id(parameters)][wrong]) is not None]
             found.extend([math.prod(odds)] if odds else [])
     return {wrong: sum(found) / len(found) for wrong, found in shares.items() if found}
 
 
-def sees(rule: Rule, cases: Sequence[Sequence[Load]], mistake: str) -> bool:
+def sees(rule: Rule, cases: Sequence[Sequence[DriftParameters]], mistake: str) -> bool:
     """Whether a finer mistake passes less than the share that makes a standard blind; no more cases than that takes."""
     odds: dict[int, float | None] = {}
-    caught, told = 0.0, 0
-    for loads in cases:
-        for load in loads:
-            if id(load) not in odds:
-                odds[id(load)] = pass_probability(rule, load, mistake)
-        found = [odd for load in loads if (odd := odds[id(load)]) is not None]
+    caught, counted = 0.0, 0
+    for all_parameters in cases:
+        for parameters in all_parameters:
+            if id(parameters) not in odds:
+                odds[id(parameters)] = pass_probability(rule, parameters, mistake)
+        found = [odd for parameters in all_parameters if (odd := odds[id(parameters)]) is not None]
         if found:
-            caught, told = caught + 1 - math.prod(found), told + 1
+            caught, counted = caught + 1 - math.prod(found), counted + 1
         if caught > (1 - BLIND) * len(cases):
             return True
-    return not told or caught > (1 - BLIND) * told
+    return not counted or caught > (1 - BLIND) * counted
 
 
 def bluntest(shares: Mapping[str, float]) -> tuple[str, float]:
@@ -86,42 +88,42 @@ def bluntest(shares: Mapping[str, float]) -> tuple[str, float]:
     return max(shares.items(), key=lambda item: item[1], default=("", 0.0))
 
 
-def pass_probability(rule: Rule, load: Load, wrong: str) -> float | None:
+def pass_probability(rule: Rule, parameters: DriftParameters, wrong: str) -> float | None:
     """The probability that a wrong result passes one case; None where it cannot be told or does not apply."""
     if rule.passes not in ("share-within-tolerance", "mean-and-max-relative"):
         return None
     if rule.passes == "share-within-tolerance" and (rule.exact or min(rule.rtol, rule.atol) < 0):
         return None
-    part = part_of(load.dtype)
-    if part not in FORMATS or not load.outputs:
+    part = part_of(parameters.dtype)
+    if part not in FORMATS or not parameters.outputs:
         return None
-    if not load.sized and (wrong != "zeros" or rule.rtol < 1):
+    if not parameters.sized and (wrong != "zeros" or rule.rtol < 1):
         return None  # what the result looks like is not known; a relative term of 1 passes zeros all the same
-    if not _applies(wrong, part, load):
+    if not _applies(wrong, part, parameters):
         return None
-    count = about(load.count)
+    count = about(parameters.count)
     if wrong == "native":
         # Such a sum lies on the grid of its format already: the last rounding takes nothing from a tolerance of units.
         free = 0.75 * FORMATS[part].epsilon if rule.rtol >= FORMATS[part].epsilon else 0.0
-        return 1 - replace(load, golden="exact").failure(replace(rule, rtol=rule.rtol + free), accumulator=part)
+        return 1 - replace(parameters, golden="exact").failure(replace(rule, rtol=rule.rtol + free), accumulator=part)
     if wrong == "lost-addend":
-        size = math.sqrt(load.addends.moments()[2])
-        return _passes_without_an_addend(rule, part, load.walk, count, size)
-    plain = load.extent == 1 and load.distribution == "uniform" and load.spread is None
-    uniform = (load.low, load.high) if plain else None
-    return _passes(rule, part, load.walk, stepped(load.extent), count, wrong, uniform)
+        size = math.sqrt(parameters.addends.moments()[2])
+        return _passes_without_an_addend(rule, part, parameters.walk, count, size)
+    plain = parameters.extent == 1 and parameters.distribution == "uniform" and parameters.spread is None
+    uniform = (parameters.low, parameters.high) if plain else None
+    return _passes(rule, part, parameters.walk, stepped(parameters.extent), count, wrong, uniform)
 
 
-def _applies(wrong: str, part: str, load: Load) -> bool:
-    if load.spread is not None and wrong not in ("zeros", "shorter"):
+def _applies(wrong: str, part: str, parameters: DriftParameters) -> bool:
+    if parameters.spread is not None and wrong not in ("zeros", "shorter"):
         return False  # what a lost addend does to a composed result is not followed
     if wrong == "shorter":
-        return part in SHORTER and not load.factors
+        return part in SHORTER and not parameters.factors
     if wrong == "native":
-        return part in ("fp16", "bf16") and load.extent > 2
+        return part in ("fp16", "bf16") and parameters.extent > 2
     if wrong == "relative":
-        return FORMATS[part].epsilon < _ERROR / 2 and not load.factors
-    return load.extent > 1 or wrong not in ("lost-tile", "lost-addend", "shifted")
+        return FORMATS[part].epsilon < _ERROR / 2 and not parameters.factors
+    return parameters.extent > 1 or wrong not in ("lost-tile", "lost-addend", "shifted")
 
 
 @lru_cache(maxsize=65536)

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from opscan.dataclass import dataclass
 from opscan.judging.assignments import Assignments, assigned, compares_values, judged_as
+from opscan.judging.caveats import caveats
 from opscan.judging.comparators import comparator_findings
+from opscan.judging.drift_parameters import dtypes_of
 from opscan.judging.exercised import exercised
 from opscan.judging.findings import at_most, find
-from opscan.judging.loads import dtypes_of
 from opscan.judging.messages import (
     acc_text,
     doubtful,
     implementation_text,
     recommendation_text,
     share_of_run,
-    told,
+    tensors_text,
     unestablished,
     wrong_text,
 )
-from opscan.judging.reservations import reservations
 from opscan.judging.safety import doubt_of, fix_label, inputs_of, nan_possible
+from opscan.judging.scopes import StandardScope, judge_scope, lets_through
 from opscan.judging.settings import Judge
 from opscan.judging.tensors import fold
-from opscan.judging.units import Unit, judge_unit, lets_through
 from opscan.judging.verdicts import CaseVerdict, judge_case
 from opscan.model import (
     Case,
@@ -122,7 +122,7 @@ def judge_spec(  # noqa: PLR0913
     findings += comparator_findings(spec, shown, verdicts)
     findings += exercised(spec, shown, evidence, verdicts, classify, judge)
     judged = _decided(
-        spec, base, evidence, judge_unit(verdicts, judge, _floating_dtypes(spec, verdicts)), findings, judge
+        spec, base, evidence, judge_scope(verdicts, judge, _floating_dtypes(spec, verdicts)), findings, judge
     )
     judged = replace(judged, verdicts=tuple(verdicts))
     if deterministic or "determinism" not in scenarios.names:
@@ -165,12 +165,12 @@ def _floating_dtypes(spec: Spec, verdicts: Sequence[CaseVerdict]) -> tuple[str, 
 
 
 def _decided(
-    spec: Spec, base: FileReport, evidence: Evidence, unit: Unit, findings: list[Finding], judge: Judge
+    spec: Spec, base: FileReport, evidence: Evidence, scope: StandardScope, findings: list[Finding], judge: Judge
 ) -> Judged:
-    basis = unit.verdicts[0].classification.basis
-    tensors = fold(unit.verdicts, unit.statuses, evidence.source)
+    basis = scope.verdicts[0].classification.basis
+    tensors = fold(scope.verdicts, scope.statuses, evidence.source)
     compares = compares_values(base.scenarios, judge.rules.assignments)
-    status = unit.status if compares else "ok"
+    status = scope.status if compares else "ok"
     broken = next((f.message for f in findings if f.rule == "OPS104" and f.severity == "error"), "")
     status = "invalid" if broken else status
     report = replace(
@@ -178,95 +178,101 @@ def _decided(
         status=status,
         reason=broken or _reason(status, tensors, evidence, base, compares),
         basis=basis,
-        recommended=dict(unit.recommendation.standards) or None,
-        expression=unit.recommendation.expression,
-        expression_reason="; ".join(filter(None, (unit.recommendation.reason, *unit.recommendation.derivations))),
+        recommended=dict(scope.recommendation.standards) or None,
+        expression=scope.recommendation.expression,
+        expression_reason="; ".join(filter(None, (scope.recommendation.reason, *scope.recommendation.derivations))),
         tensors=tensors if compares else tuple(_satisfied(tensor) for tensor in tensors),
     )
     if not compares:
         reason = f"{_reason(status, tensors, evidence, base, compares)}; no comparator decides it"
         report = replace(
-            report, recommended=_instead(unit, base, judge.rules.assignments), expression=None, expression_reason=reason
+            report,
+            recommended=_instead(scope, base, judge.rules.assignments),
+            expression=None,
+            expression_reason=reason,
         )
         return Judged(report, tuple(findings))
-    fix = fix_label(spec, evidence, unit, basis, established=base.scenario_source is not None)
-    judged = standard_findings(spec, report, evidence, unit, fix)
-    judged += reservations(spec, report.path, evidence, unit, judge, fix)
+    fix = fix_label(spec, evidence, scope, basis, established=base.scenario_source is not None)
+    judged = standard_findings(spec, report, evidence, scope, fix)
+    judged += caveats(spec, report.path, evidence, scope, judge, fix)
     if basis == "name":
         judged = [at_most(finding, "warning") for finding in judged]
     wanted = any(finding.fix in ("safe", "unsafe") for finding in judged)
-    proposal = unit.recommendation.expression if wanted else None
-    doubt = doubt_of(unit)
-    return Judged(report, (*findings, *judged), proposal, unit.recommendation.note, doubt=doubt, certain=fix == "safe")
+    proposal = scope.recommendation.expression if wanted else None
+    doubt = doubt_of(scope)
+    return Judged(report, (*findings, *judged), proposal, scope.recommendation.note, doubt=doubt, certain=fix == "safe")
 
 
-def _instead(unit: Unit, base: FileReport, known: Assignments) -> dict[str, str] | None:
+def _instead(scope: StandardScope, base: FileReport, known: Assignments) -> dict[str, str] | None:
     """The standard per dtype of a run that does not compare outputs with a golden, if any is assigned."""
     scenario = judged_as(base.scenarios, known)
     found = {}
-    for verdict in (v for case in unit.verdicts for v in case.tensors):
+    for verdict in (v for case in scope.verdicts for v in case.tensors):
         steps = assigned(verdict.tensor, scenario, known).standards
         found.update({verdict.tensor.dtype: steps[0]} if steps else {})
     return found or None
 
 
-def standard_findings(spec: Spec, report: FileReport, evidence: Evidence, unit: Unit, fix: str) -> list[Finding]:
+def standard_findings(
+    spec: Spec, report: FileReport, evidence: Evidence, scope: StandardScope, fix: str
+) -> list[Finding]:
     """The findings on the standard itself; each stands at the value of `standard.acc`."""
-    cases = len(unit.verdicts) if evidence.source == "cases" else count_cases(spec)
-    advice = recommendation_text(unit.recommendation, cases)
+    cases = len(scope.verdicts) if evidence.source == "cases" else count_cases(spec)
+    advice = recommendation_text(scope.recommendation, cases)
     span = _acc_span(spec)
     findings = []
     written = acc_text(spec.acc)
-    unsure = doubt_of(unit)
+    unsure = doubt_of(scope)
 
     def add(rule: str, message: str, label: str = fix) -> None:
         doubt = unsure if rule in ("standard-inadequate", "standard-vacuous") else ""
         severity, label = ("warning", "unsafe" if label == "safe" else label) if doubt else (None, label)
-        told = message + doubtful(doubt) + unestablished(report.scenario_source)
-        findings.append(find(rule, report.path, told, spans=[span], fix=label, severity=severity))
+        text = message + doubtful(doubt) + unestablished(report.scenario_source)
+        findings.append(find(rule, report.path, text, spans=[span], fix=label, severity=severity))
 
-    exact, rowless, inadequate = (_strict_by(unit, report, how) for how in ("exact", "rowless", "inadequate"))
-    vacuous = _vacuous(unit)
+    exact, rowless, inadequate = (_strict_by(scope, report, how) for how in ("exact", "rowless", "inadequate"))
+    vacuous = _vacuous(scope)
     passed = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name not in vacuous]
     steps = [tensor for tensor in passed if set(tensor.effective.values()) == {"quantised"}]
     loose = [tensor for tensor in passed if tensor not in steps]
     zeros = [tensor for tensor in report.tensors if tensor.status == "too-loose" and tensor.name in vacuous]
     if exact:
-        add("standard-too-strict", f"{written} fails correct kernels: {told(exact, evidence)}; {advice}")
+        add("standard-too-strict", f"{written} fails correct kernels: {tensors_text(exact, evidence)}; {advice}")
     if inadequate:
-        rate = share_of_run(unit.rate, cases)
-        message = f"{written} fails correct kernels in {rate}: {told(inadequate, evidence)}; {advice}"
-        message += implementation_text(unit)
-        add("standard-inadequate", message, fix if unit.recommendation.adequate else "manual")
+        rate = share_of_run(scope.rate, cases)
+        message = f"{written} fails correct kernels in {rate}: {tensors_text(inadequate, evidence)}; {advice}"
+        message += implementation_text(scope)
+        add("standard-inadequate", message, fix if scope.recommendation.adequate else "manual")
     if rowless:
-        dtypes = ", ".join(sorted({v.tensor.dtype for c in unit.verdicts for v in c.tensors if not v.mendable}))
+        dtypes = ", ".join(sorted({v.tensor.dtype for c in scope.verdicts for v in c.tensors if not v.mendable}))
         add("no-threshold-row", f"ATK compares {dtypes} with torch.equal whatever the standard says, but "
-            f"{told(rowless, evidence)}: leave these dtypes out, or compare them in a plugin", "manual")  # fmt: skip
+            f"{tensors_text(rowless, evidence)}: leave these dtypes out, or compare them in a plugin",
+            "manual")  # fmt: skip
     if zeros:
-        message = f"{written} passes even {wrong_text([unit])}: {told(zeros, evidence)}; {advice}"
+        message = f"{written} passes even {wrong_text([scope])}: {tensors_text(zeros, evidence)}; {advice}"
         add("standard-vacuous", message)
     if steps:
-        copies = told(steps, evidence, copies=True)
+        copies = tensors_text(steps, evidence, copies=True)
         add("int8-step", f"{written} lets int8 differ by 1: {copies}, so bits must agree; write `equal`")
     if loose:
         label = "unsafe" if fix == "safe" and nan_possible(spec, evidence) else fix
         caveat = _nan_caveat(spec, evidence)
-        copies = told(loose, evidence, copies=True)
+        copies = tensors_text(loose, evidence, copies=True)
         message = f"{written} passes wrong kernels: {copies}, so bits must agree; write `equal`{caveat}"
         add("standard-too-loose", message, label)
     if report.status == "ambiguous" and not findings:
         add("ambiguous-default", f"{written} means another comparator in another ATK version; {advice}")
     shared = [tensor for tensor in report.tensors if tensor.status == "shared"]
-    if shared and not _chosen_per_case(unit):
+    if shared and not _chosen_per_case(scope):
         how = " (opscan fix --split)" if any(_is_broadcast(tensor) for tensor in report.tensors) else ""
-        add("standard-shared", f"{told(shared, evidence, copies=True)}, yet shares the tolerance that "
-            f"{_needers(unit)} needs: split the spec{how} to compare it bit by bit", "none")  # fmt: skip
+        add("standard-shared", f"{tensors_text(shared, evidence, copies=True)}, yet shares the tolerance that "
+            f"{_needers(scope)} needs: split the spec{how} to compare it bit by bit", "none")  # fmt: skip
     return findings
 
 
-def _chosen_per_case(unit: Unit) -> bool:
+def _chosen_per_case(scope: StandardScope) -> bool:
     """Whether a plugin gives the cases different standards: then nothing is left that splitting the spec would add."""
-    return any(case.acc != unit.verdicts[0].case.acc for case in (verdict.case for verdict in unit.verdicts))
+    return any(case.acc != scope.verdicts[0].case.acc for case in (verdict.case for verdict in scope.verdicts))
 
 
 def _is_broadcast(tensor: TensorReport) -> bool:
@@ -291,8 +297,8 @@ def foreign_name(spec: Spec) -> str | None:
         return "the spec names no golden operator"
     from opscan.numerics.operators import resolve
 
-    told = resolve(spec.name)
-    return told if isinstance(told, str) else None
+    resolved = resolve(spec.name)
+    return resolved if isinstance(resolved, str) else None
 
 
 def _undecided(spec: Spec, base: FileReport, reason: str, rule: str) -> Judged:
@@ -337,8 +343,8 @@ def _reason(status: str, tensors: Sequence[TensorReport], evidence: Evidence, ba
     if status == "unknown":
         return why_unknown(decisive)
     if status == "ok" and all(rule == "value-equal" for tensor in tensors for rule in tensor.effective.values()):
-        return f"compared with torch.equal in effect; {told(decisive, evidence)}"
-    return told(decisive, evidence)
+        return f"compared with torch.equal in effect; {tensors_text(decisive, evidence)}"
+    return tensors_text(decisive, evidence)
 
 
 def why_unknown(tensors: Sequence[TensorReport]) -> str:
@@ -370,15 +376,15 @@ def _acc_span(spec: Spec) -> Span | None:
     return None
 
 
-def _vacuous(unit: Unit) -> set[str]:
-    return {v.tensor.name for c in unit.verdicts for v in c.tensors if lets_through(v, unit.recommendation)}
+def _vacuous(scope: StandardScope) -> set[str]:
+    return {v.tensor.name for c in scope.verdicts for v in c.tensors if lets_through(v, scope.recommendation)}
 
 
-def _strict_by(unit: Unit, report: FileReport, how: str) -> list[TensorReport]:
+def _strict_by(scope: StandardScope, report: FileReport, how: str) -> list[TensorReport]:
     """The tensors that are judged too strictly: `exact` where a tolerance can be written, `rowless` where it cannot for
     their dtype, `inadequate` where one is in effect that correct kernels fail."""
     names: set[str] = set()
-    for case, statuses in zip(unit.verdicts, unit.statuses, strict=True):
+    for case, statuses in zip(scope.verdicts, scope.statuses, strict=True):
         for verdict, status in zip(case.tensors, statuses, strict=True):
             if status == "too-strict":
                 found = "inadequate" if not verdict.exact else "exact" if verdict.mendable else "rowless"
@@ -386,6 +392,6 @@ def _strict_by(unit: Unit, report: FileReport, how: str) -> list[TensorReport]:
     return [tensor for tensor in report.tensors if tensor.name in names]
 
 
-def _needers(unit: Unit) -> str:
-    names = dict.fromkeys(v.tensor.name for case in unit.verdicts for v in case.tensors if v.need == "tolerance")
+def _needers(scope: StandardScope) -> str:
+    names = dict.fromkeys(v.tensor.name for case in scope.verdicts for v in case.tensors if v.need == "tolerance")
     return f"`{next(iter(names))}`" if names else "another tensor"

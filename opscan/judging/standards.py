@@ -149,7 +149,10 @@ def _load(path: Path, extensions: tuple[Path, ...]) -> Standards:
         extra.only(extra.value, (), ("schema", "standards", "ladders"))
         own = _standard_bodies(extra, bodies)
         bodies = {**bodies, **own}
-        standards = {**standards, **{n: _told(_read_standard(extra, n, body), atk) for n, body in own.items()}}
+        standards = {
+            **standards,
+            **{n: _with_spellings(_read_standard(extra, n, body), atk) for n, body in own.items()},
+        }
         ladders.update(_read_ladders(extra, standards))
     dispatch = {}
     for dtype, row in shipped.mapping(shipped.value["dispatch"], ("dispatch",)).items():
@@ -215,7 +218,7 @@ def _laid_over(base: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _told(standard: Standard, atk: Mapping[str, Atk]) -> Standard:
+def _with_spellings(standard: Standard, atk: Mapping[str, Atk]) -> Standard:
     """A user's standard need not say how each version writes it: a tolerance is written by its thresholds."""
     unsaid = Writing(None, note="the standard does not say how this version writes it")
     return replace(standard, writings={version: standard.writings.get(version, unsaid) for version in atk})

@@ -146,8 +146,8 @@ def _by_small_values(rule: Rule, actual: NDArray[Any], golden: NDArray[Any], ben
     gaps = [difference(side, golden)[inside] for side in (actual, benchmark)]
     mine, other = (int((gap > rule.small_error).sum()) for gap in gaps)
     ratio = mine / max(other, 1)
-    told = f"{mine} of {int(inside.sum())} small values wrong, {other} in the benchmark"
-    return _counted(ratio <= rule.small_ratio, mine, gaps[0], f"{told}: {ratio:.3g} (<= {rule.small_ratio:g})")
+    counts = f"{mine} of {int(inside.sum())} small values wrong, {other} in the benchmark"
+    return _counted(ratio <= rule.small_ratio, mine, gaps[0], f"{counts}: {ratio:.3g} (<= {rule.small_ratio:g})")
 
 
 def _same_distribution(rule: Rule, actual: NDArray[Any], golden: NDArray[Any]) -> Verdict:

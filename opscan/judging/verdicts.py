@@ -8,8 +8,8 @@ from typing import Any
 
 from opscan.dataclass import dataclass
 from opscan.judging.assignments import Assignments, assigned
+from opscan.judging.drift_parameters import DriftParameters, drift_parameters
 from opscan.judging.effective import Effective, effective
-from opscan.judging.loads import Load, load_of
 from opscan.judging.pass_rules import Rule
 from opscan.judging.settings import Judge
 from opscan.model import Case, Classification, TensorClass
@@ -28,7 +28,7 @@ class TensorVerdict:
     status: str
     failure: float = 0.0
     mendable: bool = True
-    load: Load | None = None
+    parameters: DriftParameters | None = None
 
     @property
     def exact(self) -> bool:
@@ -94,22 +94,22 @@ def _judge_tensor(tensor: TensorClass, case: Case, acc: Any, judge: Judge, *, ow
     if need != "tolerance":
         status = "ambiguous" if is_default(acc) and not exact else "ok"
         return TensorVerdict(tensor, rule, need, status)
-    load = load_of(tensor, case, judge, own=own, lone=lone)
+    parameters = drift_parameters(tensor, case, judge, own=own, lone=lone)
     mendable = has_tolerance(tensor.dtype, judge.atk_version)
     if exact:
-        return TensorVerdict(tensor, rule, need, "too-strict", 1.0, mendable, load)
-    failure = _failure(load, rule.rule)
-    return TensorVerdict(tensor, rule, need, "ambiguous" if is_default(acc) else "ok", failure, mendable, load)
+        return TensorVerdict(tensor, rule, need, "too-strict", 1.0, mendable, parameters)
+    failure = _failure(parameters, rule.rule)
+    return TensorVerdict(tensor, rule, need, "ambiguous" if is_default(acc) else "ok", failure, mendable, parameters)
 
 
-def _failure(load: Load | None, rule: Rule | None) -> float:
+def _failure(parameters: DriftParameters | None, rule: Rule | None) -> float:
     """0 where no model applies: a benchmark on a third device, a dtype without a format, a range beyond it."""
-    if load is None or rule is None or rule.passes not in ("share-within-tolerance", "mean-and-max-relative"):
+    if parameters is None or rule is None or rule.passes not in ("share-within-tolerance", "mean-and-max-relative"):
         return 0.0
     if min(rule.rtol, rule.atol, rule.share, rule.mean, rule.peak, rule.max_abs, rule.max_ulp) < 0:
         return 1.0  # no difference is below a negative threshold, and no share of matches above 1
     try:
-        return load.failure(rule)
+        return parameters.failure(rule)
     except OverflowError:
         return 0.0  # thresholds beyond all values pass everything
 

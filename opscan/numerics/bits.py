@@ -140,9 +140,9 @@ def _few(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     return tuple(stages[place] for place in sorted(kept))
 
 
-def place_key(told: object) -> int:
-    """The number of a place that `told` tells from others: the same in each run, unlike a hash of text."""
-    return crc32(repr(told).encode())
+def place_key(identity: object) -> int:
+    """The number of a place that `identity` tells from others: the same in each run, unlike a hash of text."""
+    return crc32(repr(identity).encode())
 
 
 def few(sources: Iterable[tuple[int, int]]) -> Sources:

@@ -41,10 +41,10 @@ def refusal(operator: Operator, binding: Binding, mutated: int | None) -> str:
 
 def _ask(operator: Operator, binding: Binding, mutated: int | None) -> str:
     elements = sum(math.prod(tensor.shape) for tensor in binding.tensors())
-    told = _try(operator, binding if elements <= _SMALL else _shrunk(binding), mutated)
-    if told is None and _SMALL < elements <= _AFFORDED:
-        told = _try(operator, binding, mutated)
-    return told or ""
+    reason = _try(operator, binding if elements <= _SMALL else _shrunk(binding), mutated)
+    if reason is None and _SMALL < elements <= _AFFORDED:
+        reason = _try(operator, binding, mutated)
+    return reason or ""
 
 
 def _try(operator: Operator, binding: Binding, mutated: int | None) -> str | None:

@@ -26,7 +26,7 @@ class Classifier:
 
     def __init__(self, store: Store | None = None, limits: Limits | None = None) -> None:
         self._known: dict[str, Classification] = {}
-        self._told: dict[str, Classification | None] = {}
+        self._from_steps: dict[str, Classification | None] = {}
         """Declared answers."""
         self._helpers: dict[Path, list[str]] = {}
         self._store = store
@@ -61,12 +61,12 @@ class Classifier:
         if self._only_traces or question.golden is not None:
             return None
         key = fingerprint(question.case)
-        if key in self._told:
-            return self._told[key]
-        told = declare(question.case)
-        if len(self._told) < _TOLD:
-            self._told[key] = told
-        return told
+        if key in self._from_steps:
+            return self._from_steps[key]
+        by_steps = declare(question.case)
+        if len(self._from_steps) < _TOLD:
+            self._from_steps[key] = by_steps
+        return by_steps
 
     def _classify(self, questions: Sequence[Question]) -> list[Classification]:
         keys = [_key(question, self._helpers) for question in questions]

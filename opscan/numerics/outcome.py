@@ -62,17 +62,17 @@ def with_step(call: Call, kind: str | None, bits: Bits) -> Bits:
     return extend(bits, Step(call.op, phase, numeric_class, bits.extent if reduced else 1))
 
 
-def sourced(call: Call, kind: str | None, bits: Bits, told: Sequence[Any]) -> Bits:
+def sourced(call: Call, kind: str | None, bits: Bits, identities: Sequence[Any]) -> Bits:
     """Where the elements come from: of one place of each operand, or of places of this call's own choice.
 
-    `told`: what tells the arguments of the call from those of others; equal calls choose equal places.
+    `identities`: what tells the arguments of the call from those of others; equal calls choose equal places.
     """
     if kind == "view" or all(operand.numel <= 1 for operand in call.operands()):
         return bits
     whole = call.packet in _PUT_BACK and call.output.numel == next(call.operands()).numel
     if kind in _PLACEWISE or call.packet in _PLACEWISE_CHOICES or whole:
         return replace(bits, sources=call.joined().sources)
-    geometry = place_key((call.packet, told, call.output.shape))
+    geometry = place_key((call.packet, identities, call.output.shape))
     return replace(
         bits,
         sources=few(

@@ -90,12 +90,12 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
         """Which storage of this trace holds `tensor`: an address would be another in each run."""
         return self._numbers.setdefault(_storage(tensor), len(self._numbers))
 
-    def _told(self, value: Any) -> Any:
+    def _identity(self, value: Any) -> Any:
         """What of an argument says which elements go where; of an index that it is this one."""
         if isinstance(value, torch.Tensor):
             exact = not (value.is_floating_point() or value.is_complex())
             return (tuple(value.shape), (self._number(value), value.storage_offset()) if exact else None)
-        return [self._told(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return [self._identity(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     def knows(self, tensor: Any) -> bool:
         """Whether `tensor` was seeded, or a call of this trace has made it."""
@@ -199,8 +199,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, so 
             self._hosted.update(_storage(output) for output in outputs if isinstance(output, torch.Tensor))
         for output, bits, term in zip(outputs, results, terms, strict=False):
             if isinstance(output, torch.Tensor):
-                told = [self._told(value) for value in arguments.values()]
-                placed = sourced(call, kind, bits, told)
+                identities = [self._identity(value) for value in arguments.values()]
+                placed = sourced(call, kind, bits, identities)
                 if kind == "random":  # its elements come from nowhere else, as those of an input
                     placed = replace(placed, sources=frozenset({(self._number(output), 0)}))
                 self._store(output, replace(with_step(call, kind, placed), term=term), facts, written)

@@ -27,33 +27,33 @@ class _Opaque(Exception):
 
 def fingerprint(*roots: Any) -> tuple[Any, ...] | None:
     """Something that is equal as long as nothing reachable from `roots` has changed; None where that cannot be told."""
-    told: list[Any] = []
+    parts: list[Any] = []
     seen: set[int] = set()
     kept: list[Any] = []
     stack = list(roots)
     try:
         while stack:
-            _look(stack.pop(), stack, told, seen, kept)
-            if len(told) > _MOST:
+            _look(stack.pop(), stack, parts, seen, kept)
+            if len(parts) > _MOST:
                 return None
     except _Opaque:
         return None
-    return tuple(told)
+    return tuple(parts)
 
 
-def _look(value: Any, stack: list[Any], told: list[Any], seen: set[int], kept: list[Any]) -> None:
+def _look(value: Any, stack: list[Any], parts: list[Any], seen: set[int], kept: list[Any]) -> None:
     """Tell of one value; what it holds goes on the stack. `kept` keeps what is made here alive, for ids are told."""
     kind = type(value)
     if kind in _PLAIN:
-        told.append((kind, value))
+        parts.append((kind, value))
         return
-    told.append((kind, id(value)))
+    parts.append((kind, id(value)))
     if id(value) in seen:
         return
     seen.add(id(value))
     inside = _inside(value)
     kept.append(inside)
-    told.append(len(inside))
+    parts.append(len(inside))
     stack.extend(inside)
 
 

@@ -73,8 +73,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     number = 1
     for line in re.split(r"(?<!\\)\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         if len(line) <= _LONGEST_LINE:
-            told = _GONE_TO.sub(r"\1", _HERE.sub(HERE, line.replace("\\\n", " ")))
-            yield number, _SUBSTITUTION.sub("${?}", _SUBSTITUTION.sub("${?}", told))
+            replaced = _GONE_TO.sub(r"\1", _HERE.sub(HERE, line.replace("\\\n", " ")))
+            yield number, _SUBSTITUTION.sub("${?}", _SUBSTITUTION.sub("${?}", replaced))
         number += 1 + line.count("\n")
 
 

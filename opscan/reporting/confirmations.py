@@ -113,8 +113,8 @@ def _summary(confirmations: list[Confirmation], look: Look) -> str:
     counts = {verdict: count for verdict, count in _counts(confirmations).items() if count}
     if not counts:
         return "Nothing was compared: no tensor to validate."
-    told = ", ".join(f"{digits(count)} {verdict}" for verdict, count in counts.items())
-    return paint(f"{plural(len(confirmations), 'tensor')}: {told}.", next(iter(counts)), look.color, bold=True)
+    counted = ", ".join(f"{digits(count)} {verdict}" for verdict, count in counts.items())
+    return paint(f"{plural(len(confirmations), 'tensor')}: {counted}.", next(iter(counts)), look.color, bold=True)
 
 
 def _counts(confirmations: list[Confirmation]) -> dict[str, int]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from opscan.judging.drift_parameters import ORDERED
 from opscan.judging.drifts.exactness import aten_name
 from opscan.judging.drifts.functions import ULPS
 from opscan.judging.floating import part_of
-from opscan.judging.loads import ORDERED
 from opscan.model import Classification, NumericClass, StageReport, TensorClass, TensorReport
 from opscan.reporting.json_format import dumps, tensor_object
 from opscan.reporting.look import Look
@@ -145,8 +145,8 @@ def _concise(tensor: TensorClass, look: Look) -> list[str]:
     if tensor.products and tensor.numeric_class in _SUMS:
         lines.append("  the addends are products or other rounded values, not copies")
     if tensor.depends_on:
-        told = listed([DECIDERS.get(word, word) for word in tensor.depends_on])
-        lines += wrap(f"decided by {told}", look.width, "  ")
+        extra = listed([DECIDERS.get(word, word) for word in tensor.depends_on])
+        lines += wrap(f"decided by {extra}", look.width, "  ")
     return lines + path_lines(tensor.path, "  ", look)
 
 
@@ -160,8 +160,8 @@ def _full(tensor: TensorClass, look: Look) -> list[str]:
         "reason": one_line(tensor.reason),
     }
     lines = _concise(tensor, look)
-    told = [line for name, fact in facts.items() if fact for line in wrap(f"{name}: {fact}", look.width, "  ")]
-    return [lines[0], *told, *lines[1:]]
+    extra = [line for name, fact in facts.items() if fact for line in wrap(f"{name}: {fact}", look.width, "  ")]
+    return [lines[0], *extra, *lines[1:]]
 
 
 _SUMS = (NumericClass.BROADCAST_REDUCED, NumericClass.ACCUMULATED)

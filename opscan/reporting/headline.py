@@ -54,11 +54,11 @@ def figures(audit: Audit) -> tuple[Figure, ...]:
     """Too strict, too loose, undecided, fits."""
     counts = Counter(report.status for report in audit.files)
     undecided = {word: counts[word] for word in ("ambiguous", "invalid", "unknown") if counts[word]}
-    told = ", ".join(f"{digits(number)} {word}" for word, number in undecided.items())
+    reasons = ", ".join(f"{digits(number)} {word}" for word, number in undecided.items())
     word = next(iter(undecided), "unknown")
     return (
         Figure(counts["too-strict"], "Too strict", "correct kernels fail", "too-strict"),
         Figure(counts["too-loose"], "Too loose", "wrong kernels pass", "too-loose"),
-        Figure(sum(undecided.values()), "Undecided", told or "nothing left open", word),
+        Figure(sum(undecided.values()), "Undecided", reasons or "nothing left open", word),
         Figure(counts["ok"], "Fits", "correct pass, wrong fail", "ok"),
     )

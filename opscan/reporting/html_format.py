@@ -165,11 +165,11 @@ def _short(file: FileFindings) -> dict[str, Any]:
 
 def _findings(file: FileFindings) -> list[dict[str, Any]]:
     """The findings of a file; a reason that several give is told once."""
-    told: set[str] = set()
+    unsettled: set[str] = set()
     findings = []
     for finding in file.findings:
-        findings.append(_finding(finding) | ({"why": ""} if finding.why in told else {}))
-        told.add(finding.why)
+        findings.append(_finding(finding) | ({"why": ""} if finding.why in unsettled else {}))
+        unsettled.add(finding.why)
     return findings
 
 
@@ -191,8 +191,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _telling(report: FileReport) -> list[TensorReport]:
     """The tensors that explain the status, worst first."""
-    told = [tensor for tensor in report.tensors if tensor.status not in ("ok", "not-applicable")]
-    return sorted(told, key=lambda tensor: status_rank(tensor.status))
+    unsettled = [tensor for tensor in report.tensors if tensor.status not in ("ok", "not-applicable")]
+    return sorted(unsettled, key=lambda tensor: status_rank(tensor.status))
 
 
 def _evidence(tensor: TensorReport) -> dict[str, Any]:
@@ -215,8 +215,8 @@ def _drawings(tensors: Sequence[TensorReport]) -> dict[str, Any]:
             paths.setdefault(tensor.path, []).append(tensor.name)
     ordered = list(paths.items())
     drawn = [(", ".join(names), _markup(_drawing(path, ", ".join(names)))) for path, names in ordered[:_DRAWN]]
-    told = [(", ".join(names), " → ".join(step.op for step in path)) for path, names in ordered[_DRAWN:]]
-    return {"drawn": drawn, "told": told}
+    unsettled = [(", ".join(names), " → ".join(step.op for step in path)) for path, names in ordered[_DRAWN:]]
+    return {"drawn": drawn, "told": unsettled}
 
 
 @lru_cache(maxsize=1024)

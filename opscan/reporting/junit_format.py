@@ -42,7 +42,7 @@ def _tests(file: FileFindings) -> Iterator[ET.Element]:
         test = _test(name, path, span.line)
         kind = f"{finding.rule} {finding.name}"
         failure = ET.SubElement(test, "failure", message=one_line(finding.message), type=kind)
-        failure.text = _told(finding)
+        failure.text = _failure_text(finding)
         yield test
     if errors and not others:
         return
@@ -50,7 +50,7 @@ def _tests(file: FileFindings) -> Iterator[ET.Element]:
     if not errors and file.report.status == "unknown":
         ET.SubElement(test, "skipped", message=one_line(file.report.reason or "could not be decided"))
     if others:
-        ET.SubElement(test, "system-out").text = "\n\n".join(map(_told, others))
+        ET.SubElement(test, "system-out").text = "\n\n".join(map(_failure_text, others))
     yield test
 
 
@@ -58,7 +58,7 @@ def _test(name: str, path: str, line: int) -> ET.Element:
     return ET.Element("testcase", name=name, classname=path, file=path, line=str(line))
 
 
-def _told(finding: Finding) -> str:
+def _failure_text(finding: Finding) -> str:
     span = place(finding)
     where = f"{one_word(finding.path)}:{span.line}:{span.column}: {finding.severity} {finding.rule} {finding.name}"
     return visible("\n".join(filter(None, (where, finding.message, finding.why))))

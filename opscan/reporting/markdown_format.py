@@ -62,8 +62,8 @@ def _findings(file: FileFindings) -> str:
 
 def _evidence(report: FileReport) -> list[str]:
     blocks = []
-    told = [f"- {_ticked(sentence(tensor))}" for tensor in report.tensors if tensor.status not in ("ok", "shared")]
-    blocks += ["\n".join(told)] if told else []
+    sentences = [f"- {_ticked(sentence(tensor))}" for tensor in report.tensors if tensor.status not in ("ok", "shared")]
+    blocks += ["\n".join(sentences)] if sentences else []
     if report.tensors:
         head = "| tensor | class | cause | extent | share | rule in force | status |\n|---|---|---|---|---|---|---|"
         blocks.append("\n".join([head, *(_row(tensor) for tensor in report.tensors)]))
@@ -105,8 +105,8 @@ def _unchecked(files: tuple[FileFindings, ...]) -> list[str]:
             lines.append(f"- {_code(file.report.path)}: {_ticked(file.report.reason or 'no reason given')}")
             lines += [] if file.failing else [f"  {line}" for line in _findings(file).splitlines()]
         for tensor in file.undecided:
-            told = _words(tensor.reason or "class unknown")
-            lines.append(f"- {_code(file.report.path)}, {_code(tensor.name)}: {told}")
+            sentences = _words(tensor.reason or "class unknown")
+            lines.append(f"- {_code(file.report.path)}, {_code(tensor.name)}: {sentences}")
     return ["### Not checked", "\n".join(lines)] if lines else []
 
 

@@ -103,7 +103,7 @@ def _uri(path: str) -> str:
 
 
 def _notifications(audit: Audit, results: int) -> list[dict[str, Any]]:
-    told = [
+    notifications = [
         {
             "level": "note",
             "message": {"text": f"Not checked: {report.reason or 'no reason given'}"},
@@ -114,5 +114,5 @@ def _notifications(audit: Audit, results: int) -> list[dict[str, Any]]:
     ]
     if results > _MOST_RESULTS:
         text = f"{digits(results - _MOST_RESULTS)} of {digits(results)} results are left out; the worst come first."
-        told.append({"level": "warning", "message": {"text": text}})
-    return told
+        notifications.append({"level": "warning", "message": {"text": text}})
+    return notifications

@@ -78,17 +78,17 @@ def path_drawing(steps: Sequence[Step], target: str = "", width: int = 760) -> s
         parts.append(_turn(forward[-1], backward[0], used))
     parts += [_drawn(spot) for lane_spots in placed.values() for spot in lane_spots]
     height = y - _ROW + 4
-    title = escape(f"{f'Path of {one_word(target)}: ' if target else ''}{_told(steps)}")
+    title = escape(f"{f'Path of {one_word(target)}: ' if target else ''}{_steps_text(steps)}")
     size = f'width="{used:g}" height="{height:g}" viewBox="0 0 {used:g} {height:g}"'
     return f'<svg class="path" role="img" {size}><title>{title}</title>{"".join(parts)}</svg>'
 
 
-def _told(steps: Sequence[Step]) -> str:
-    told = []
+def _steps_text(steps: Sequence[Step]) -> str:
+    texts = []
     for step in steps:
         over = f" over {plural(step.extent, 'addend')}" if step.extent > 1 else ""
-        told.append(f"{step.phase} {one_word(step.op)}, {step.numeric_class.value}{over}")
-    return "; ".join(told)
+        texts.append(f"{step.phase} {one_word(step.op)}, {step.numeric_class.value}{over}")
+    return "; ".join(texts)
 
 
 def _lanes(steps: Sequence[Step], target: str) -> dict[str, list[_Box]]:

@@ -102,8 +102,8 @@ def share(tensor: TensorReport) -> str:
 
 def sentence(tensor: TensorReport) -> str:
     """`gradient of input 2 (`other`) is a sum over up to 4096 addends (...) in 55 of 94 cases`."""
-    told = f"{subject(tensor.name, tensor.role, tensor.input)} {what_happens(tensor)}"
-    return f"{told} in {share(tensor)}" if tensor.present else told
+    clauses = f"{subject(tensor.name, tensor.role, tensor.input)} {what_happens(tensor)}"
+    return f"{clauses} in {share(tensor)}" if tensor.present else clauses
 
 
 def shares(cases: Mapping[str, int]) -> dict[str, int]:
@@ -146,14 +146,14 @@ def summary(audit: Audit) -> str:
     unknown = [report for report in audit.files if report.status == "unknown"]
     undecided = f"{plural(len(unknown), 'file')} could not be decided" if unknown else ""
     silenced = sum(finding.count for finding in audit.suppressed)
-    told = [f"{plural(silenced, 'finding')} silenced by comments"] * bool(silenced)
+    clauses = [f"{plural(silenced, 'finding')} silenced by comments"] * bool(silenced)
     if not audit.findings:
         fine = sum(report.status == "ok" for report in audit.files)
         rest = sum(report.status == "not-applicable" for report in audit.files)
-        parts = [f"The standard fits in {plural(fine, 'file')}"] if fine or not (unknown or told) else []
+        parts = [f"The standard fits in {plural(fine, 'file')}"] if fine or not (unknown or clauses) else []
         parts += [undecided] * bool(unknown) + [f"{plural(rest, 'file')} without a standard to judge"] * bool(rest)
-        return "; ".join([*parts, *told]) + f" (ATK {one_word(audit.atk_version)}, {judged_for(audit)})."
-    found = [_found(audit), *[undecided] * bool(undecided), *told]
+        return "; ".join([*parts, *clauses]) + f" (ATK {one_word(audit.atk_version)}, {judged_for(audit)})."
+    found = [_found(audit), *[undecided] * bool(undecided), *clauses]
     return "; ".join(found) + f"{_mendable(audit)} ({judged_for(audit)})."
 
 

@@ -108,8 +108,8 @@ def _read(answer: dict[str, Any], spec: Spec, telling: Telling) -> Ran:
         cases.append(case)
     if unusable:
         lost = len(answer["cases"]) - len(cases)
-        told = f"makes {lost} cases that ATK could not run: {unusable}"
-        faults.append(telling.fault(Trouble("plugin-run-failed", told)))
+        message = f"makes {lost} cases that ATK could not run: {unusable}"
+        faults.append(telling.fault(Trouble("plugin-run-failed", message)))
         failed = failed or not cases
     return Ran(tuple(fields), tuple(cases), int(answer["counted"]), tuple(faults), tuple(notes), failed)
 

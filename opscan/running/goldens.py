@@ -84,13 +84,13 @@ def _golden(executor: Any, job: Tracing, case: Case, watch: Watch, ends: list[Fa
                 result = _compared(_execute(executor, case, args, kwargs, look), guard)
         except BaseException as problem:
             guard.raise_escape(name)
-            told = failure(problem, watch, job.bounds)
-            place = f"{name}:{told.trouble.line}:" if told.trouble.line else f"{name}:"
+            failing = failure(problem, watch, job.bounds)
+            place = f"{name}:{failing.trouble.line}:" if failing.trouble.line else f"{name}:"
             if isinstance(problem, Exception) and needs_data(problem):
                 raise NotFollowed(f"{place} a value that is read cannot be traced in a run") from None
-            raised.append(f"{place} {told.trouble.message}")
-            if not isinstance(problem, Exception) or told.trouble.rule != "plugin-run-failed":
-                ends.append(told)
+            raised.append(f"{place} {failing.trouble.message}")
+            if not isinstance(problem, Exception) or failing.trouble.rule != "plugin-run-failed":
+                ends.append(failing)
                 raise NotFollowed(raised[0]) from None
             raise
         guard.raise_escape(name)

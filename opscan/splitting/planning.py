@@ -141,8 +141,8 @@ class _Splitting:
         findings = [one for one in self._findings(candidate) if one.rule.startswith("OPS1") and one.severity != "info"]
         if any(finding.fix == "unsafe" and finding.edits for finding in findings):
             raise NotSplit("the tolerance it would get is not certain: --unsafe writes it")
-        told = findings[0].message if findings else candidate.report.expression_reason
-        raise NotSplit(f"it cannot get a tolerance itself: {told}")
+        why = findings[0].message if findings else candidate.report.expression_reason
+        raise NotSplit(f"it cannot get a tolerance itself: {why}")
 
     # -- a choice in the plugin ---------------------------------------------------------------------------------------
 

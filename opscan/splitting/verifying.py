@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from opscan.config import Settings
 from opscan.judging.assignments import judged_as
 from opscan.judging.safety import all_dtypes_drawn, inputs_of, nan_possible
-from opscan.judging.units import judge_unit
+from opscan.judging.scopes import judge_scope
 from opscan.judging.verdicts import CaseVerdict, judge_case
 from opscan.model import Evidence, NumericClass, Plugin, Spec, TensorClass
 from opscan.numerics import Classifier, Limits, Question, Store
@@ -63,13 +63,13 @@ class Verifier:
         for verdict in verdicts:
             for judged in verdict.tensors:
                 if judged.status in ("too-strict", "unknown", "invalid"):
-                    told = verdict.case.acc if isinstance(verdict.case.acc, str) else "the tolerance"
+                    seen = verdict.case.acc if isinstance(verdict.case.acc, str) else "the tolerance"
                     raise NotSplit(f"shapes do not tell the cases apart: {judged.tensor.name} would be {judged.status} "
-                                   f"under {told}")  # fmt: skip
+                                   f"under {seen}")  # fmt: skip
         if not chosen["equal"]:
             raise NotSplit(f"all {len(verdicts)} drawn cases broadcast, so there is nothing to choose; --split makes a "
                            "twin that does not")  # fmt: skip
-        if judge_unit(verdicts, self._judge).status == "too-strict":
+        if judge_scope(verdicts, self._judge).status == "too-strict":
             raise NotSplit("the tolerance is not adequate")
         loose = sum(_only_copies(verdict) and verdict.case.acc != "equal" for verdict in verdicts)
         remark = f"; {loose} of these only copy all the same" if loose else ""
@@ -128,8 +128,8 @@ def _run(spec: Spec, plugin: Plugin, settings: Settings) -> Evidence:
         bounds = Bounds(settings.run_seconds, settings.run_mebibytes)
         ran = run_generator(spec, moved, seed=settings.seed, ceiling=CEILING, bounds=bounds)
     if ran.failed or not ran.cases:
-        told = "; ".join(fault.message for fault in ran.faults).replace(f"{made}/", "")
-        return Evidence("none", reason=f"its run fails: {told}")
+        seen = "; ".join(fault.message for fault in ran.faults).replace(f"{made}/", "")
+        return Evidence("none", reason=f"its run fails: {seen}")
     step = max(len(ran.cases) / settings.run_cases, 1)
     kept = [ran.cases[int(place * step)] for place in range(min(settings.run_cases, len(ran.cases)))]
     cases = tuple(replace(case, index=place) for place, case in enumerate(kept))

@@ -28,8 +28,8 @@ def compare(reference: Any, other: Any) -> Difference:
     if reference.layout != torch.strided or other.layout != torch.strided:
         reference, other = reference.to_dense(), other.to_dense()
     if reference.shape != other.shape or reference.dtype != other.dtype:
-        told = [f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}" for tensor in (reference, other)]
-        return Difference(True, reason=f"the device answers {told[1]}, the CPU {told[0]}")
+        texts = [f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}" for tensor in (reference, other)]
+        return Difference(True, reason=f"the device answers {texts[1]}, the CPU {texts[0]}")
     if reference.dtype.is_complex:
         reference, other = (torch.view_as_real(tensor.resolve_conj()) for tensor in (reference, other))
     reference, other = (tensor.detach().resolve_neg().contiguous() for tensor in (reference, other))

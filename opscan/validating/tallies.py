@@ -33,9 +33,9 @@ def confirm(path: str, operator: str, device: str, tallies: Sequence[Tally]) -> 
     ordered = sorted(
         tallies, key=lambda tally: (-CLASS_ORDER[tally.tensor.numeric_class], tally.tensor.correctly_rounded)
     )
-    told = [(tally, *_verdict(tally, device)) for tally in ordered]
-    tally, verdict, reason = next((each for each in told if each[1] == "refuted"), told[0])
-    others = [_other(*each) for each in told if each[0] is not tally]
+    decided = [(tally, *_verdict(tally, device)) for tally in ordered]
+    tally, verdict, reason = next((each for each in decided if each[1] == "refuted"), decided[0])
+    others = [_other(*each) for each in decided if each[0] is not tally]
     removed = tally.removed_runs > 0
     return Confirmation(
         path=path,

@@ -14,7 +14,7 @@ import pytest
 from opscan.data import data_path
 from opscan.judging import Judge, specs
 from opscan.judging.casefiles import JudgedCases, judge_case_file
-from opscan.judging.likeness import EXACTLY, scale
+from opscan.judging.equivalence import EXACTLY, scale
 from opscan.judging.specs import judge_spec
 from opscan.model import Case, CaseFile, Classification, Evidence, Scenarios, Source, Spec
 from opscan.numerics.declared.answering import declare, plan_of, shapes_of

@@ -280,7 +280,7 @@ def test_a_load_takes_what_is_documented_and_no_more() -> None:
     pytest.importorskip("torch")
     from opscan.explaining import case_of
     from opscan.judging import Judge
-    from opscan.judging.loads import load_of
+    from opscan.judging.drift_parameters import drift_parameters
     from opscan.numerics.classify import classify
 
     judge = replace(Judge("26.8.8", (-5.0, 5.0), 0.01), device=find_device("950"), hf32=("matmul",))
@@ -290,10 +290,10 @@ def test_a_load_takes_what_is_documented_and_no_more() -> None:
         ("torch.cumsum", ["input=fp32[64,256]", "dim=1"], False),
     ):
         case = case_of(operator, inputs, backward=False)
-        load = load_of(classify(case).tensors[0], case, judge)
-        assert load is not None
-        assert (load.order is not None) == ordered
-        assert load.factor_roundoff == 2.0**-11
+        parameters = drift_parameters(classify(case).tensors[0], case, judge)
+        assert parameters is not None
+        assert (parameters.order is not None) == ordered
+        assert parameters.factor_roundoff == 2.0**-11
 
 
 # -- what every device rounds alike ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How the golden adds: what loads assume covers every CPU, whatever its vectors, its threads and its libraries.
+"""How the golden adds: what is assumed covers every CPU, whatever its vectors, its threads and its libraries.
 
 PyTorch on this machine may only be narrower than predicted; what agrees within a factor is emulated, one addition after
 the other.
@@ -16,9 +16,9 @@ import pytest
 from emulated_sums import F32, F64, drawn, in_lanes, in_tiles, rounded
 
 from benchmarks.kernels import framework, in_one_chain, in_pairs
+from opscan.judging.drift_parameters import drift_parameters
 from opscan.judging.error_model import Addends, drift
 from opscan.judging.floating import FORMATS
-from opscan.judging.loads import load_of
 from opscan.judging.orders import chain, lanes, tiles, tree
 from opscan.judging.settings import Judge
 from opscan.model import Case, CaseInput, NumericClass, Step, TensorClass
@@ -164,7 +164,7 @@ def summed(
     )
     given = CaseInput("x", "tensor", dtype, (4, 8, 64), [-1, 1])
     named = [CaseInput("dim", "attr", "int", values=axes)] if axes else []
-    found = load_of(tensor, Case(0, 0, "torch.x", (given, *named)), JUDGE, own=own)
+    found = drift_parameters(tensor, Case(0, 0, "torch.x", (given, *named)), JUDGE, own=own)
     assert found is not None
     return found.golden
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from opscan.audit import audit_paths
 from opscan.config import Settings
 from opscan.judging import Judge
+from opscan.judging.drift_parameters import DriftParameters
 from opscan.judging.effective import effective
 from opscan.judging.floating import FORMATS, nearest
-from opscan.judging.loads import Load
 from opscan.judging.ranges import as_drawn, draw_of
 from opscan.judging.verdicts import judge_case
 from opscan.model import Case, CaseInput
@@ -32,10 +32,10 @@ def case_of(name: str, dtype: str, *values: Any, shape: tuple[int, ...] = (64, 2
     return Case(0, 0, name, inputs, backward=backward)
 
 
-def load_of(case: Case, tensor: str, acc: Any = "single_bm") -> tuple[Load, float]:
+def drift_parameters(case: Case, tensor: str, acc: Any = "single_bm") -> tuple[DriftParameters, float]:
     (verdict,) = [v for v in judge_case(case, classify(case), acc, JUDGE).tensors if v.tensor.name == tensor]
-    assert verdict.load is not None
-    return verdict.load, verdict.failure
+    assert verdict.parameters is not None
+    return verdict.parameters, verdict.failure
 
 
 @given(st.floats(allow_nan=False, width=64))
@@ -63,13 +63,15 @@ def test_mean_and_deviation_of_a_normal_range_are_drawn_once_for_all_elements() 
 
 def test_a_rate_is_the_mean_over_what_is_drawn_once() -> None:
     """Sums of numbers around 100 do not cancel, those around 0 do: one wide normal range would be all of the latter."""
-    load, failure = load_of(case_of("torch.sum", "fp32", {**NORMAL, "mean": [0, 100]}), "output:0", NARROW)
+    parameters, failure = drift_parameters(
+        case_of("torch.sum", "fp32", {**NORMAL, "mean": [0, 100]}), "output:0", NARROW
+    )
     rule = effective(NARROW, "fp32", "26.8.8").rule
     assert rule is not None
     wide = replace(rule, rtol=1e-6, atol=1e-6, max_abs=math.inf)
-    rates = [one.failure(wide) for one in load.drawn]
+    rates = [one.failure(wide) for one in parameters.drawn]
     assert max(rates) > min(rates)
-    assert load.failure(wide) == pytest.approx(sum(rates) / len(rates))
+    assert parameters.failure(wide) == pytest.approx(sum(rates) / len(rates))
     assert failure > 0
 
 
@@ -79,25 +81,25 @@ def test_a_divisor_of_one_element_is_the_same_for_all() -> None:
         CaseInput(None, "tensor", "fp32", (), (-1.0, 1.0)),
     )
     case = Case(0, 0, "torch.div", inputs, backward=True)
-    load, _ = load_of(case, "output:0")
-    assert len(load.drawn) > 1
-    assert not load_of(replace(case, inputs=(inputs[0], inputs[0])), "output:0")[0].drawn
+    parameters, _ = drift_parameters(case, "output:0")
+    assert len(parameters.drawn) > 1
+    assert not drift_parameters(replace(case, inputs=(inputs[0], inputs[0])), "output:0")[0].drawn
 
 
 @pytest.mark.parametrize("values", ["nan", "inf", ("-inf",)])
 def test_a_tensor_of_no_numbers_accuses_nobody(values: Any) -> None:
-    assert load_of(case_of("torch.exp", "fp32", (-5, 5)), "output:0", NARROW)[1] > 0.5
-    assert load_of(case_of("torch.exp", "fp32", values), "output:0", NARROW)[1] == 0
+    assert drift_parameters(case_of("torch.exp", "fp32", (-5, 5)), "output:0", NARROW)[1] > 0.5
+    assert drift_parameters(case_of("torch.exp", "fp32", values), "output:0", NARROW)[1] == 0
 
 
 NARROW = {"mixed_tolerance_bm": {"fp32_rtol": 1e-8, "fp32_atol": 1e-8, "fp32_required_matched_ratio": 0.99}}
 
 
 def test_a_golden_that_overflows_passes_unread() -> None:
-    assert load_of(case_of("torch.exp", "fp32", (80.0, 88.0)), "output:0", NARROW)[1] > 0.5
-    load, failure = load_of(case_of("torch.exp", "fp32", (80.0, 300.0)), "output:0", NARROW)
-    assert load.spread is not None
-    assert load.spread.lost == pytest.approx((300 - math.log(3.4e38)) / 220, abs=0.05)
+    assert drift_parameters(case_of("torch.exp", "fp32", (80.0, 88.0)), "output:0", NARROW)[1] > 0.5
+    parameters, failure = drift_parameters(case_of("torch.exp", "fp32", (80.0, 300.0)), "output:0", NARROW)
+    assert parameters.spread is not None
+    assert parameters.spread.lost == pytest.approx((300 - math.log(3.4e38)) / 220, abs=0.05)
     assert failure == 0
 
 
@@ -106,7 +108,9 @@ def test_a_rounding_of_a_short_format_is_that_of_the_value() -> None:
     rows = {"bf16_rtol": 0.07, "bf16_atol": 7e-4, "bf16_required_matched_ratio": 0.999}
     case = case_of("torch.sigmoid", "bf16", (10.0, 20.0), backward=True)
     assert (
-        load_of(case, "grad:input" if "grad:input" in names(case) else "grad:#0", {"mixed_tolerance_bm": rows})[1]
+        drift_parameters(
+            case, "grad:input" if "grad:input" in names(case) else "grad:#0", {"mixed_tolerance_bm": rows}
+        )[1]
         < 0.01
     )
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from opscan.judging.derived import derive
+from opscan.judging.drift_parameters import DriftParameters, drift_parameters
 from opscan.judging.effective import effective
 from opscan.judging.expression import expression
-from opscan.judging.loads import Load, load_of
 from opscan.judging.recommend import choose, has_standard
 from opscan.judging.remedies import remedies
 from opscan.judging.settings import Judge
@@ -25,8 +25,8 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 JUDGE = Judge("26.8.8", (-5.0, 5.0), 0.01)
 
 
-def load(dtype: str, extent: int, outputs: int, reach: float, **more: Any) -> Load:
-    return replace(Load(dtype, extent, outputs, -reach, reach, "uniform", False, 1, True), **more)
+def parameters(dtype: str, extent: int, outputs: int, reach: float, **more: Any) -> DriftParameters:
+    return replace(DriftParameters(dtype, extent, outputs, -reach, reach, "uniform", False, 1, True), **more)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def load(dtype: str, extent: int, outputs: int, reach: float, **more: Any) -> Lo
 def test_what_passes_at_the_range(name: str, dtype: str, reach: float, wrong: str, blunt: bool) -> None:
     rule = load_standards().rule(name, dtype)
     assert rule is not None
-    share = passing(rule, [[load(dtype, 64, 512, reach)]])[wrong]
+    share = passing(rule, [[parameters(dtype, 64, 512, reach)]])[wrong]
     assert share > 0.9 if blunt else share < 0.01
 
 
 def test_nothing_is_said_of_results_whose_size_is_not_known() -> None:
     rule = load_standards().rule("double-hundredth", "fp32")
     assert rule is not None
-    assert passing(rule, [[load("fp32", 1, 512, 1e-5, sized=False)]]) == {}
+    assert passing(rule, [[parameters("fp32", 1, 512, 1e-5, sized=False)]]) == {}
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
@@ -65,7 +65,7 @@ def test_nothing_is_said_of_results_whose_size_is_not_known() -> None:
 def test_the_choice_is_adequate_and_sharp(dtype: str, reach: float, extent: int) -> None:
     if dtype == "fp16" and reach < 1e-3:
         pytest.skip("below the normal numbers of fp16 one unit is as large as the values")
-    choice = choose(dtype, [[load(dtype, extent, 512, reach)]], JUDGE)
+    choice = choose(dtype, [[parameters(dtype, extent, 512, reach)]], JUDGE)
     assert choice.rule is not None
     assert choice.adequate
     assert choice.rate < 0.005
@@ -73,8 +73,8 @@ def test_the_choice_is_adequate_and_sharp(dtype: str, reach: float, extent: int)
 
 
 def test_a_named_standard_stays_where_it_fits() -> None:
-    assert choose("fp32", [[load("fp32", 64, 512, 5.0)]], JUDGE).name == "double-ten-thousandth"
-    assert choose("fp32", [[load("fp32", 64, 512, 1e-5)]], JUDGE).name == "derived"
+    assert choose("fp32", [[parameters("fp32", 64, 512, 5.0)]], JUDGE).name == "double-ten-thousandth"
+    assert choose("fp32", [[parameters("fp32", 64, 512, 1e-5)]], JUDGE).name == "derived"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_finer_mistakes_at_the_range(
 ) -> None:
     rule = load_standards().rule(name, dtype)
     assert rule is not None
-    share = passing(rule, [[load(dtype, extent, outputs, high, low=low)]], FINER)[mistake]
+    share = passing(rule, [[parameters(dtype, extent, outputs, high, low=low)]], FINER)[mistake]
     assert share >= BLIND if blind else share < 0.1
 
 
@@ -106,7 +106,7 @@ def test_to_see_a_mistake_is_to_let_it_pass_less_often(blind: int) -> None:
     """Ten cases, of which some catch what the others let pass; in either order the answer is that of all of them."""
     rule = load_standards().rule("double-hundredth", "bf16")
     assert rule is not None
-    lax, sharp = (load("bf16", 64, 4096, reach) for reach in (0.01, 5.0))
+    lax, sharp = (parameters("bf16", 64, 4096, reach) for reach in (0.01, 5.0))
     cases = [[lax]] * blind + [[sharp]] * (10 - blind)
     for mistake, share in passing(rule, cases, FINER).items():
         assert sees(rule, cases, mistake) == sees(rule, cases[::-1], mistake) == (share < BLIND)
@@ -116,11 +116,11 @@ def test_what_no_unit_tells_is_not_asked() -> None:
     """A relative error of 1e-3 is less than a unit of bf16, and two addends have no partial sum to keep short."""
     rule = load_standards().rule("double-hundredth", "bf16")
     assert rule is not None
-    assert set(passing(rule, [[load("bf16", 2, 512, 5.0)]], FINER)) == {"lost-addend", "shifted"}
+    assert set(passing(rule, [[parameters("bf16", 2, 512, 5.0)]], FINER)) == {"lost-addend", "shifted"}
 
 
 def test_a_named_standard_gives_way_where_it_is_blind() -> None:
-    usual, small = ([[load("bf16", 64, 4096, reach)]] for reach in (5.0, 0.01))
+    usual, small = ([[parameters("bf16", 64, 4096, reach)]] for reach in (5.0, 0.01))
     assert choose("bf16", usual, JUDGE).name == "double-hundredth"
     choice = choose("bf16", small, JUDGE)
     assert choice.name == "derived"
@@ -133,20 +133,20 @@ def test_a_named_standard_gives_way_where_it_is_blind() -> None:
 
 def test_a_finer_mistake_is_no_fault_of_a_spec() -> None:
     """What is written is held against the named standard, though thresholds are computed for the recommendation."""
-    choice = choose("bf16", [[load("bf16", 64, 4096, 0.01)]], JUDGE)
+    choice = choose("bf16", [[parameters("bf16", 64, 4096, 0.01)]], JUDGE)
     assert choice.measure == load_standards().rule("double-hundredth", "bf16")
     assert choice.measure != choice.rule
 
 
 def test_the_user_chooses() -> None:
-    small, usual = [[load("fp32", 64, 512, 1e-5)]], [[load("fp32", 64, 512, 5.0)]]
+    small, usual = [[parameters("fp32", 64, 512, 1e-5)]], [[parameters("fp32", 64, 512, 5.0)]]
     assert choose("fp32", small, replace(JUDGE, standard="named")).name == "double-ten-thousandth"
     assert choose("fp32", usual, replace(JUDGE, standard="derived")).name == "derived"
     assert choose("fp32", small, JUDGE, writable=False).name == "double-ten-thousandth"
 
 
 def test_derived_thresholds_come_back_from_what_is_written() -> None:
-    found = derive("fp32", [load("fp32", 1024, 4096, 1e-4)], 0.01)
+    found = derive("fp32", [parameters("fp32", 1024, 4096, 1e-4)], 0.01)
     assert found is not None
     written, _ = expression({"fp32": "derived"}, "26.8.8", rules={"fp32": found.rule})
     assert effective(written, "fp32", "26.8.8").rule == found.rule
@@ -155,19 +155,23 @@ def test_derived_thresholds_come_back_from_what_is_written() -> None:
 
 
 def test_thresholds_grow_with_what_they_must_hold_for() -> None:
-    def atol(*loads: Load) -> float:
-        found = derive("fp32", loads, 0.01)
+    def atol(*all_parameters: DriftParameters) -> float:
+        found = derive("fp32", all_parameters, 0.01)
         assert found is not None
         return found.rule.atol
 
-    small, long, wide = load("fp32", 64, 512, 1.0), load("fp32", 4096, 512, 1.0), load("fp32", 64, 512, 100.0)
+    small, long, wide = (
+        parameters("fp32", 64, 512, 1.0),
+        parameters("fp32", 4096, 512, 1.0),
+        parameters("fp32", 64, 512, 100.0),
+    )
     assert atol(small) < atol(long) < atol(long, wide)
     assert atol(wide) == pytest.approx(100 * atol(small), rel=0.05)
-    assert atol(load("fp32", 64, 10**6, 1.0)) > atol(small)
+    assert atol(parameters("fp32", 64, 10**6, 1.0)) > atol(small)
 
 
 def test_a_short_format_bounds_the_share_that_flips() -> None:
-    found = derive("bf16", [load("bf16", 64, 4096, 5.0)], 0.01)
+    found = derive("bf16", [parameters("bf16", 64, 4096, 5.0)], 0.01)
     assert found is not None
     assert found.rule.rtol < 2**-8
     assert found.rule.max_ulp == 2
@@ -176,25 +180,25 @@ def test_a_short_format_bounds_the_share_that_flips() -> None:
 
 def test_remedies_are_tried_before_they_are_told() -> None:
     named = replace(JUDGE, standard="named")
-    cases = [[load("fp32", 65536, 512, 1e4, cause="broadcast")]]
+    cases = [[parameters("fp32", 65536, 512, 1e4, cause="broadcast")]]
     assert not choose("fp32", cases, named).adequate
     words = remedies({"fp32": cases}, partial(has_standard, judge=named))
     extent = int(words.split("at most ")[1].split()[0])
-    assert choose("fp32", [[load("fp32", extent, 512, 1e4)]], named).adequate
-    beyond = choose("fp32", [[load("fp32", 2 * extent, 512, 1e4)]], named)
+    assert choose("fp32", [[parameters("fp32", extent, 512, 1e4)]], named).adequate
+    beyond = choose("fp32", [[parameters("fp32", 2 * extent, 512, 1e4)]], named)
     assert not (beyond.adequate and beyond.sharp)
     assert "compare without the broadcast" in words
-    small = [[load("fp32", 64, 512, 1e-6)]]
+    small = [[parameters("fp32", 64, 512, 1e-6)]]
     assert "widen the range to [-5, 5]" in remedies({"fp32": small}, partial(has_standard, judge=named))
 
 
-def told(op: str, judge: Judge = JUDGE, **fields: Any) -> Load:
+def told(op: str, judge: Judge = JUDGE, **fields: Any) -> DriftParameters:
     given = CaseInput("input", "tensor", "fp32", (512, 8), [-4, 4])
     step = Step(f"aten.{op}.default", "forward", NumericClass.ACCUMULATED, 512)
     tensor = TensorClass(
         "output:0", "output", "fp32", (8,), NumericClass.ACCUMULATED, extent=512, path=(step,), **fields
     )
-    found = load_of(tensor, Case(0, 0, "torch.x", (given,)), judge)
+    found = drift_parameters(tensor, Case(0, 0, "torch.x", (given,)), judge)
     assert found is not None
     return found
 
@@ -211,7 +215,7 @@ def test_loads_follow_the_path() -> None:
 
 
 def test_hf32_contractions_need_more() -> None:
-    plain, short = (load("fp32", 64, 512, 5.0, products=True, factors=factors) for factors in ("", "hf32"))
+    plain, short = (parameters("fp32", 64, 512, 5.0, products=True, factors=factors) for factors in ("", "hf32"))
     rule = load_standards().rule("double-ten-thousandth", "fp32")
     assert rule is not None
     assert plain.failure(rule) < 1e-6
@@ -221,8 +225,8 @@ def test_hf32_contractions_need_more() -> None:
 def test_a_constant_upstream_gradient_makes_sums_exact() -> None:
     rule = load_standards().rule("value-equal", "fp32")
     assert rule is not None
-    assert replace(load("fp32", 4096, 512, 1.0), low=1.0, high=1.0).failure(rule) == 0
-    assert replace(load("fp32", 4096, 512, 1.0), low=0.1, high=0.1).failure(rule) > 0
+    assert replace(parameters("fp32", 4096, 512, 1.0), low=1.0, high=1.0).failure(rule) == 0
+    assert replace(parameters("fp32", 4096, 512, 1.0), low=0.1, high=0.1).failure(rule) > 0
 
 
 def test_the_bank_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +249,7 @@ def test_the_bank_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_of_many_cases_a_remedy_is_tried_on_some_and_on_the_largest() -> None:
     named = replace(JUDGE, standard="named")
-    small, large = ([load("fp32", extent, 8192, 1000.0)] for extent in (64, 65536))
+    small, large = ([parameters("fp32", extent, 8192, 1000.0)] for extent in (64, 65536))
     many = [*[small] * 701, large, *[small] * 701]
     fits = partial(has_standard, judge=named)
     assert remedies({"fp32": many}, fits) == remedies({"fp32": [*[small] * 250, large, *[small] * 250]}, fits)

@@ -45,7 +45,7 @@ class Column:
         return [sum(parts) for parts in zip(self.own, *self.shared.values(), strict=True)]
 
     @property
-    def told(self) -> list[tuple[float, float]]:
+    def sampled(self) -> list[tuple[float, float]]:
         """Value and difference of every sample that is a number."""
         return [pair for pair in zip(self.values, self.difference, strict=True) if all(map(is_told, pair))]
 

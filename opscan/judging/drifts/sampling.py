@@ -370,10 +370,10 @@ def _parts(x: Column, group: Group) -> tuple[list[float], list[float] | None]:
 
 
 @lru_cache(maxsize=512)
-def _permutation(*told: Any) -> list[int]:
+def _permutation(*seeds: Any) -> list[int]:
     """The samples in an order of its own for what is told, the same in each run."""
     order = list(range(SAMPLES))
-    Random(repr(told)).shuffle(order)
+    Random(repr(seeds)).shuffle(order)
     return order
 
 

@@ -166,8 +166,8 @@ def _rounded(spread: Spread, form: Format) -> list[Pair]:
 def spread_of(levels: Sequence[Level]) -> Spread:
     """The distribution that samples show: those of all results, then those of ever smaller ones."""
     column = levels[0].column
-    told = column.told
-    values = [y for y, _ in told]
+    sampled = column.sampled
+    values = [y for y, _ in sampled]
     lost = 1 - len(values) / len(column.values)
     if len(values) < _FEWEST:
         return Spread((), {}, 0.0, 0.0, 0.0, 0.0, Tail((), math.inf, math.inf), lost=1.0)
@@ -183,7 +183,7 @@ def spread_of(levels: Sequence[Level]) -> Spread:
             scales[size] = scale
     if not any(scales.values()):
         return Spread(tuple(places), {}, mean, deviation, 0.0, 0.0, Tail((), math.inf, math.inf), lost=lost)
-    seen = tuple([(abs(y), abs(d)) for y, d in told])
+    seen = tuple([(abs(y), abs(d)) for y, d in sampled])
     alpha, beta = _bounds(scales, math.hypot(mean, deviation))
     return Spread(
         tuple(places),
@@ -206,7 +206,7 @@ def _most(levels: Sequence[Level]) -> float:
     edge, as those of a few roundings to a short format do; without one, no bound."""
     found = math.inf
     for level in levels:
-        ratios = sorted((abs(d) / abs(y) for y, d in level.column.told if abs(y) > _LEAST), reverse=True)
+        ratios = sorted((abs(d) / abs(y) for y, d in level.column.sampled if abs(y) > _LEAST), reverse=True)
         top = ratios[: max(len(ratios) // _CROSSING, 16)]
         if len(top) < 16 or not top[-1]:
             return math.inf
@@ -225,7 +225,7 @@ def _bounds(scales: dict[float, float], typical: float) -> tuple[float, float]:
 
 def _places(level: Level, below: float, tails: list[Sequence[Pair]]) -> list[tuple[float, float, float]]:
     """(size, probability, deviation of the difference) of the results of a level, without those of the next."""
-    pairs = sorted((abs(y), d) for y, d in level.column.told)
+    pairs = sorted((abs(y), d) for y, d in level.column.sampled)
     zeros = sum(size < _LEAST for size, _ in pairs)
     positive = pairs[max(zeros, round(below / level.probability * len(pairs))) :]
     share = level.probability / len(pairs)
@@ -288,8 +288,8 @@ def _power(spans: Sequence[float]) -> float:
 def _crossing(level: Level) -> tuple[tuple[Pair, ...], float]:
     """The samples of a level with the largest ratios of difference to result, where these fall as they do near a zero
     (Hill), and the probability that each sample stands for."""
-    told = [(abs(y), abs(d)) for y, d in level.column.told]
-    steep = sorted((pair for pair in told if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
+    sampled = [(abs(y), abs(d)) for y, d in level.column.sampled]
+    steep = sorted((pair for pair in sampled if pair[0] > _LEAST), key=lambda pair: pair[1] / pair[0], reverse=True)
     most = steep[: max(len(steep) // _CROSSING, 16)]
     if len(most) < 16 or not most[-1][1]:
         return (), 0.0
@@ -297,7 +297,7 @@ def _crossing(level: Level) -> tuple[tuple[Pair, ...], float]:
     falls = len(spans) / max(math.fsum(spans), 1e-9)
     if abs(falls - 1) >= 3 * falls / math.sqrt(len(spans)):
         return (), 0.0
-    return tuple(most), level.probability / len(told)
+    return tuple(most), level.probability / len(sampled)
 
 
 def _law(pairs: Sequence[Pair]) -> tuple[float, float]:

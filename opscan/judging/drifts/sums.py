@@ -43,15 +43,15 @@ class Population:
     def total(self, places: Sequence[int], count: int, random: Random) -> float:
         """The sum of `count` addends, those at `places` among them, as many of these as there are addends."""
         inside = places if count >= len(places) else random.sample(list(places), count)
-        told, rest = math.fsum(self.values[place] for place in inside), count - len(inside)
+        partial, rest = math.fsum(self.values[place] for place in inside), count - len(inside)
         if not rest:
-            return told
+            return partial
         if self._missing and random.random() > (1 - self._missing) ** rest:
             return math.nan
-        told -= len(inside) * self._aside
+        partial -= len(inside) * self._aside
         if self._uneven and rest <= _RESAMPLED:
-            return told + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside
-        return told + rest * self.mean + math.sqrt(rest * self.variance) * random.gauss(0.0, 1.0)
+            return partial + math.fsum(random.choices(self.values, k=rest)) - rest * self._aside
+        return partial + rest * self.mean + math.sqrt(rest * self.variance) * random.gauss(0.0, 1.0)
 
 
 def coherent(carried: Sequence[float], addends: int) -> float:

@@ -147,11 +147,11 @@ def evaluate(known: DeclaredOperator, binding: Binding) -> tuple[TensorClass, ..
         names = [f"output:{place}({label})" for place, label in enumerate(labels)]
     else:
         names = [f"output:{place}" for place in range(len(outputs))]
-    told = [
+    answers = [
         describe(name, "output", None, tensor.dtype, tensor.shape, tensor.bits)
         for name, tensor in zip(names, outputs, strict=True)
     ]
-    return (*told, *_gradients(outputs, leaves))
+    return (*answers, *_gradients(outputs, leaves))
 
 
 def _gradients(outputs: Sequence[Tensor], leaves: Sequence[tuple[TensorArgument, Tensor]]) -> Iterator[TensorClass]:

@@ -178,23 +178,23 @@ def _judge(
     if len(results) < len(outputs):
         results = (*results, *[unknown(made.joined(), f"the rule for {packet} leaves out an output")] * len(outputs))
     facts = deduce(made)
-    told = [_told(value) for value in arguments.values()]
+    identities = [_identity(value) for value in arguments.values()]
     looks = kind == "view" and packet != "clone" and len(tensors) > 0
     terms = terms_of(made, kind, results)
     for part, (output, bits, term) in enumerate(zip(outputs, results, terms, strict=False)):
         if output is None:
             continue
         moved = looks and packet not in _SAME_PLACES and not _shows_all(packet, tensors[0], output)
-        placed = _elsewhere(made, bits, output, part) if moved else sourced(made, kind, bits, told)
+        placed = _elsewhere(made, bits, output, part) if moved else sourced(made, kind, bits, identities)
         output.bits = replace(with_step(made, kind, placed), term=term)
         output.facts = _seen_through(tensors[0], output) if looks else facts
 
 
-def _told(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     """What of an argument says which elements go where; of an index that it is this one."""
     if isinstance(value, Tensor):
         return value.shape, None if value.dtype.rounds else value.number
-    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [_identity(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _shows_all(packet: str, source: Tensor, view: Tensor) -> bool:

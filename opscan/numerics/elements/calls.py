@@ -90,10 +90,10 @@ def _is_all(view: Operand, source: Operand) -> bool:
 
 def _place(call: Call) -> int:
     """Which elements a call looks at: equal for equal looks at equal shapes."""
-    return place_key((call.packet, *map(_told, call.arguments.values())))
+    return place_key((call.packet, *map(_identity, call.arguments.values())))
 
 
-def _told(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     if isinstance(value, Operand):
         return value.shape
     if isinstance(value, list):

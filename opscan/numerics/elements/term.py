@@ -53,7 +53,7 @@ def linear(term: Term | None) -> Formula:
     if term is None:
         return ()
     places: dict[int, int] = {}
-    told: dict[tuple[str, tuple[int, ...], tuple[object, ...], str], int] = {}
+    numbered: dict[tuple[str, tuple[int, ...], tuple[object, ...], str], int] = {}
     waiting = [term]
     while waiting:
         current = waiting[-1]
@@ -65,11 +65,11 @@ def linear(term: Term | None) -> Formula:
             waiting += open_operands
             continue
         step = (current.name, tuple([places[id(each)] for each in current.operands]), current.numbers, current.dtype)
-        places[id(current)] = told.setdefault(step, len(told))
-        if len(told) > MOST_TERMS:
+        places[id(current)] = numbered.setdefault(step, len(numbered))
+        if len(numbered) > MOST_TERMS:
             return ()
         waiting.pop()
-    formula = tuple(told)
+    formula = tuple(numbered)
     last = places[id(term)]
     # the result may equal an earlier term only where it is that term
     return formula if last == len(formula) - 1 else formula[: last + 1]

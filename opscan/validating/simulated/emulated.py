@@ -120,8 +120,8 @@ class Emulated(TorchDispatchMode):  # type: ignore[misc]  # torch is optional, s
         rows = held.permute([*kept, *axes]).reshape(*[held.shape[axis] for axis in kept], -1)
         if rows.shape[-1] <= 1:
             return rows.sum(-1)
-        if documented and self.profile is not None and (told := self.profile.total(rows)) is not None:
-            return told
+        if documented and self.profile is not None and (documented_sum := self.profile.total(rows)) is not None:
+            return documented_sum
         if self.order == "chain":
             return in_turn(torch.stack([in_turn(part)[..., -1] for part in rows.split(4096, -1)], -1))[..., -1]
         rows = rows[..., torch.randperm(rows.shape[-1], generator=self.random)]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from opscan.dataclass import dataclass
-from opscan.judging.loads import Load, what_decides
+from opscan.judging.drift_parameters import DriftParameters, what_decides
 from opscan.judging.pass_rules import Rule
 from opscan.judging.recommend import Recommendation, mean_failure, recommend
 from opscan.judging.settings import Judge
@@ -18,7 +18,7 @@ from opscan.model import Case, Classification
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class StandardScope:
     """`statuses` runs parallel to the tensors of `verdicts`; `rate`: false alarms under the rule in effect."""
 
     verdicts: tuple[CaseVerdict, ...]
@@ -32,7 +32,7 @@ class Unit:
         return worst([status for judged in self.statuses for status in judged if status != "shared"])
 
 
-def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> Unit:
+def judge_scope(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence[str] = ()) -> StandardScope:
     """One standard serves all of `verdicts`, so the loosest need decides: what must be equal then shares a tolerance.
 
     A tolerance that correct kernels fail in more than `judge.limit` of the cases is too strict. `declared`: see
@@ -47,19 +47,19 @@ def judge_unit(verdicts: Sequence[CaseVerdict], judge: Judge, declared: Sequence
     for case in verdicts:
         if id(case) not in statuses:
             statuses[id(case)] = tuple([_status(one, loose, tight, recommendation) for one in case.tensors])
-    return Unit(tuple(verdicts), tuple([statuses[id(case)] for case in verdicts]), recommendation, rate)
+    return StandardScope(tuple(verdicts), tuple([statuses[id(case)] for case in verdicts]), recommendation, rate)
 
 
-def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> list[Unit]:
-    """Every case as a unit of its own, under its own standard.
+def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> list[StandardScope]:
+    """Every case as a scope of its own, under its own standard.
 
     What is judged depends on the standard, the compared tensors and the ranges alone, so cases that share them are
     judged once: a case file may hold a hundred thousand.
     """
-    known: dict[tuple[Any, ...], Unit] = {}
+    known: dict[tuple[Any, ...], StandardScope] = {}
     numbers: dict[tuple[Any, ...], int] = {}
     numbered: dict[int, int] = {}
-    units = []
+    scopes = []
     for case, classification in pairs:
         number = numbered.get(id(classification))
         if number is None:
@@ -69,16 +69,16 @@ def judge_each(pairs: Sequence[tuple[Case, Classification]], judge: Judge) -> li
         found = known.get(key)
         if found is None:
             known[key] = found = judge_one(case, classification, judge)
-            units.append(found)
+            scopes.append(found)
             continue
         verdict = CaseVerdict(case, classification, found.verdicts[0].tensors)
-        units.append(Unit((verdict,), found.statuses, found.recommendation, found.rate))
-    return units
+        scopes.append(StandardScope((verdict,), found.statuses, found.recommendation, found.rate))
+    return scopes
 
 
-def judge_one(case: Case, classification: Classification, judge: Judge) -> Unit:
-    """One case as a unit of its own, under its own standard."""
-    return judge_unit([judge_case(case, classification, case.acc, judge)], judge)
+def judge_one(case: Case, classification: Classification, judge: Judge) -> StandardScope:
+    """One case as a scope of its own, under its own standard."""
+    return judge_scope([judge_case(case, classification, case.acc, judge)], judge)
 
 
 def _status(
@@ -96,18 +96,18 @@ def _status(
 def lets_through(verdict: TensorVerdict, recommendation: Recommendation) -> tuple[str, ...]:
     """The wrong results that pass the rule in effect, though they fail what would do in its place."""
     rule = verdict.effective.rule
-    if verdict.need != "tolerance" or verdict.load is None or rule is None or verdict.exact:
+    if verdict.need != "tolerance" or verdict.parameters is None or rule is None or verdict.exact:
         return ()
     better = recommendation.measures.get(verdict.tensor.dtype)
     if better is None:
         return ()
-    return _blunt(rule, better, verdict.load)
+    return _blunt(rule, better, verdict.parameters)
 
 
 @lru_cache(maxsize=65536)
-def _blunt(rule: Rule, better: Rule, load: Load) -> tuple[str, ...]:
+def _blunt(rule: Rule, better: Rule, parameters: DriftParameters) -> tuple[str, ...]:
     try:
-        found, instead = passing(rule, [[load]]), passing(better, [[load]])
+        found, instead = passing(rule, [[parameters]]), passing(better, [[parameters]])
     except ValueError:
         return ()  # a range that no model covers
     return tuple(wrong for wrong, odds in found.items() if odds >= BLUNT and instead.get(wrong, 0.0) < SHARP)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from opscan.judging.assignments import assigned
+from opscan.judging.drift_parameters import dtypes_of
 from opscan.judging.findings import find
-from opscan.judging.loads import dtypes_of
 from opscan.judging.messages import acc_text, recommendation_text
 from opscan.judging.pass_rules import Rule
 from opscan.judging.safety import draws_nan, inputs_of, nan_possible
+from opscan.judging.scopes import StandardScope
 from opscan.judging.settings import Judge
 from opscan.judging.standards import Standards
-from opscan.judging.units import Unit
 from opscan.judging.verdicts import TensorVerdict
 from opscan.model import Evidence, Finding, KeyPath, NumericClass, Span, Spec
 
@@ -23,17 +23,19 @@ _SAME = 0.01
 """Thresholds of two tables that differ by less are roundings of one number."""
 
 
-def reservations(spec: Spec, shown: str, evidence: Evidence, unit: Unit, judge: Judge, fix: str) -> Iterator[Finding]:
+def caveats(
+    spec: Spec, shown: str, evidence: Evidence, scope: StandardScope, judge: Judge, fix: str
+) -> Iterator[Finding]:
     """The findings on a spec whose standard compares values. `fix`: whether the recommendation may be written."""
     span = spec.spans.get(("standard", "acc")) or spec.spans.get(("standard",)) or spec.spans.get(("name",))
-    verdicts = [verdict for case in unit.verdicts for verdict in case.tensors]
+    verdicts = [verdict for case in scope.verdicts for verdict in case.tensors]
     floating = [v for v in verdicts if v.tensor.dtype.startswith(_FLOATING)]
     yield from _random(spec, shown, verdicts, span)
-    yield from _golden_dtype(shown, unit, span)
+    yield from _golden_dtype(shown, scope, span)
     yield from _unread(spec, shown, evidence, floating)
     yield from _nan_under_equal(spec, shown, evidence, floating, span)
     yield from _own_rows(spec, shown, span, judge.rules.standards)
-    yield from _not_as_assigned(spec, shown, unit, judge, span, fix)
+    yield from _not_as_assigned(spec, shown, scope, judge, span, fix)
 
 
 def _random(spec: Spec, shown: str, verdicts: list[TensorVerdict], span: Span | None) -> Iterator[Finding]:
@@ -53,9 +55,9 @@ def _random(spec: Spec, shown: str, verdicts: list[TensorVerdict], span: Span | 
         yield find("random-compared", shown, message, spans=[span], fix="manual")
 
 
-def _golden_dtype(shown: str, unit: Unit, span: Span | None) -> Iterator[Finding]:
+def _golden_dtype(shown: str, scope: StandardScope, span: Span | None) -> Iterator[Finding]:
     """A golden in a plugin that returns another floating dtype than any input has: the device's result has not."""
-    for case in unit.verdicts:
+    for case in scope.verdicts:
         own = {dtype for dtype in dtypes_of(case.case) if dtype.startswith(_FLOATING)}
         strange = [
             v.tensor for v in case.tensors
@@ -129,8 +131,8 @@ def _own_rows(spec: Spec, shown: str, span: Span | None, data: Standards) -> Ite
         if own is None or published is None or any(key.startswith(f"{dtype}_") for key in given):
             continue
         if not _alike(own, published):
-            told = f"rtol {own.rtol:g} and atol {own.atol:g}, where the published standard has "
-            message = f"without keywords {dtype} is judged by {told}{published.rtol:g} and {published.atol:g}"
+            thresholds = f"rtol {own.rtol:g} and atol {own.atol:g}, where the published standard has "
+            message = f"without keywords {dtype} is judged by {thresholds}{published.rtol:g} and {published.atol:g}"
             yield find("default-row-differs", shown, f"{message}: write the ones that are meant", spans=[span])
 
 
@@ -149,10 +151,10 @@ def _alike(left: Rule, right: Rule) -> bool:
 
 
 def _not_as_assigned(
-    spec: Spec, shown: str, unit: Unit, judge: Judge, span: Span | None, fix: str
+    spec: Spec, shown: str, scope: StandardScope, judge: Judge, span: Span | None, fix: str
 ) -> Iterator[Finding]:
     """Where an entry of the assignments leaves no choice, another tolerance is not what was agreed on."""
-    for case in unit.verdicts:
+    for case in scope.verdicts:
         for verdict in case.tensors:
             steps = assigned(verdict.tensor, judge.scenario, judge.rules.assignments).standards or ()
             named = verdict.effective.name
@@ -163,6 +165,6 @@ def _not_as_assigned(
                 and named not in (*steps, "unknown")
             ):
                 message = f"{verdict.tensor.name} is assigned {steps[0]}, but {acc_text(spec.acc)} applies {named}"
-                advice = recommendation_text(unit.recommendation)
+                advice = recommendation_text(scope.recommendation)
                 yield find("not-as-assigned", shown, f"{message}; {advice}", spans=[span], fix=fix)
                 return

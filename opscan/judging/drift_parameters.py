@@ -60,7 +60,7 @@ _SIZED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class DriftParameters:
     """The fields of `adequacy.failure_probability` for one compared tensor of one case.
 
     `sized`: the size of the result follows from the addends, so that it is known what a wrong result would look like.
@@ -88,13 +88,13 @@ class Load:
     """Why the prediction is a guess: a step that no model follows, a range without bounds."""
     weak: str = ""
     """Why it proves nothing though a model follows each step: its family was off when emulated, or was not."""
-    drawn: tuple[Load, ...] = ()
-    """Where ATK draws once what all elements share, such as the mean of an input: the loads of some of these draws."""
+    drawn: tuple[DriftParameters, ...] = ()
+    """Where ATK draws once what all elements share, such as the mean of an input: those of some draws."""
 
     def failure(self, rule: Rule, *, accumulator: str | None = None) -> float:
         """The probability that a correct kernel fails a case under `rule`; one with another `accumulator` is wrong."""
         if self.drawn:
-            return sum(load.failure(rule, accumulator=accumulator) for load in self.drawn) / len(self.drawn)
+            return sum(parameters.failure(rule, accumulator=accumulator) for parameters in self.drawn) / len(self.drawn)
         if self.spread is not None:
             return spread_failure(rule, self.dtype, self.spread, self.count)
         return failure_probability(
@@ -119,7 +119,7 @@ class Load:
         """The probability that a single element is out of tolerance."""
         one = replace(self, outputs=1, dtype=part_of(self.dtype), drawn=())
         if self.drawn:
-            return sum(load.failure_of_one(rule) for load in self.drawn) / len(self.drawn)
+            return sum(parameters.failure_of_one(rule) for parameters in self.drawn) / len(self.drawn)
         return one.failure(rule)
 
     @property
@@ -152,22 +152,24 @@ class Load:
         return self.outputs * 2 if self.dtype in PARTS else self.outputs
 
 
-def load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False, lone: bool = False) -> Load | None:
-    """The load of a tensor that needs a tolerance; None for dtypes that no error model covers.
+def drift_parameters(
+    tensor: TensorClass, case: Case, judge: Judge, *, own: bool = False, lone: bool = False
+) -> DriftParameters | None:
+    """The parameters of a tensor that needs a tolerance; None for dtypes that no error model covers.
 
     `own`: the golden is the framework's operator itself; `lone`: its result is one number, as that of a loss.
     """
     if part_of(tensor.dtype) not in FORMATS:
         return None
-    load = _load_of(tensor, case, judge, own=own)
+    parameters = _parameters(tensor, case, judge, own=own)
     lone = lone and any(step[0] == "upstream" for step in tensor.formula)
-    several = load.outputs > 1 or load.extent > 1
+    several = parameters.outputs > 1 or parameters.extent > 1
     shared = as_drawn(case, judge, _inputs_of(tensor, case), lone=lone) if several else ()
-    drawn = tuple([_load_of(tensor, each, under, own=own) for each, under in shared])
-    return replace(load, drawn=drawn) if drawn else load
+    drawn = tuple([_parameters(tensor, each, under, own=own) for each, under in shared])
+    return replace(parameters, drawn=drawn) if drawn else parameters
 
 
-def _load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool) -> Load:
+def _parameters(tensor: TensorClass, case: Case, judge: Judge, *, own: bool) -> DriftParameters:
     reduced = tensor.numeric_class in _REDUCED
     extent = max(1, tensor.extent) if reduced else 1
     packets = [_packet(step.op) for step in tensor.path if step.numeric_class is not NumericClass.SELECT_ONLY]
@@ -184,7 +186,7 @@ def _load_of(tensor: TensorClass, case: Case, judge: Judge, *, own: bool) -> Loa
     device = judge.device
     sized = sized or spread is not None
     inputs = _inputs_of(tensor, case)
-    return Load(
+    return DriftParameters(
         dtype=tensor.dtype,
         extent=extent,
         # what is made of inf and nan, and nothing else, is exact, or the golden holds them and passes unread
@@ -343,7 +345,7 @@ def _addend_range(tensor: TensorClass, case: Case, judge: Judge, products: bool)
 
 
 def what_decides(case: Case) -> tuple[Any, ...]:
-    """What the loads of a case depend on besides its compared tensors: dtypes, ranges, thin and named axes."""
+    """What the parameters of a case depend on besides its compared tensors: dtypes, ranges, thin and named axes."""
     tensors = all_tensors(case.inputs)
     thin = thin_axes([given.shape or () for given in tensors])
     return tuple([(given.dtype, repr(given.values), given.outliers) for given in tensors]), thin, _named_axes(case)

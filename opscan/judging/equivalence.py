@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from opscan.judging.adequacy import about, stepped
+from opscan.judging.drift_parameters import is_averaged, thin_axes
 from opscan.judging.floating import PARTS
-from opscan.judging.loads import is_averaged, thin_axes
-from opscan.judging.units import Unit
+from opscan.judging.scopes import StandardScope
 from opscan.judging.verdicts import TensorVerdict
 
 NOTHING, IN_STEPS, EXACTLY, OF_PAIRS = range(4)
@@ -22,9 +22,9 @@ NOTHING, IN_STEPS, EXACTLY, OF_PAIRS = range(4)
 _PAIR = 2
 
 
-def dependence(unit: Unit, by_extent: bool) -> tuple[int, ...]:
-    """How the verdicts on cases of the same classes as `unit` depend on extents, tensor by tensor."""
-    return tuple([_dependence(verdict, by_extent) for verdict in unit.verdicts[0].tensors])
+def dependence(scope: StandardScope, by_extent: bool) -> tuple[int, ...]:
+    """How the verdicts on cases of the same classes as `scope` depend on extents, tensor by tensor."""
+    return tuple([_dependence(verdict, by_extent) for verdict in scope.verdicts[0].tensors])
 
 
 def scale(
@@ -52,7 +52,7 @@ def scale(
 
 
 def _dependence(verdict: TensorVerdict, by_extent: bool) -> int:
-    if verdict.load is None and not by_extent:
+    if verdict.parameters is None and not by_extent:
         return NOTHING
     if verdict.tensor.dtype in PARTS:
         return OF_PAIRS
