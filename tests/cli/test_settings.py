@@ -112,3 +112,12 @@ def test_a_folder_below_with_settings_that_cannot_be_used(tmp_path: Path) -> Non
     done = run("audit", tmp_path)
     assert done.exit_code == 2
     assert "below/pyproject.toml:2: [tool.opscan] limit must lie between 0 and 1, not 3" in done.output
+
+
+def test_each_command_is_one_module_whose_line_in_the_help_is_its_own() -> None:
+    from importlib import import_module
+
+    from opscan.cli import COMMANDS
+
+    said = {name: getattr(import_module(f"opscan.cli.{name}"), name).help.split("\n\n")[0] for name in COMMANDS}
+    assert {name: " ".join(text.split()) for name, text in said.items()} == COMMANDS
