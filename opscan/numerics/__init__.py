@@ -2,7 +2,8 @@
 
 from opscan.numerics.declared.answering import Plan, shapes_of
 from opscan.numerics.memo import Classifier
-from opscan.numerics.messages import Limits, Question
+from opscan.numerics.messages import Question
 from opscan.numerics.store import Store
+from opscan.workers.limits import Limits
 
 __all__ = ["Classifier", "Limits", "Plan", "Question", "Store", "shapes_of"]

@@ -10,8 +10,9 @@ from typing import Any
 
 from opscan.model import Case, CaseInput, Classification, Plugin, Source
 from opscan.numerics.declared.answering import Plan, declare, plan_of
-from opscan.numerics.messages import NEEDS_TORCH, Answer, Limits, Question, missing_torch
+from opscan.numerics.messages import NEEDS_TORCH, Answer, Question, missing_torch
 from opscan.numerics.store import Store
+from opscan.workers.limits import Limits
 
 _TOLD = 1 << 16
 """Cases; all of a catalog's specs together are asked about twice, once to trace what must be, once to judge."""
@@ -102,7 +103,7 @@ class Classifier:
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         if self._limits is None:
             return [_answer_here(question) for question in questions]
-        from opscan.numerics.workers import shared_workers
+        from opscan.numerics.tracing import shared_workers
 
         return shared_workers(self._limits).answer(questions)
 

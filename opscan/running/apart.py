@@ -26,8 +26,8 @@ from typing import IO, Any
 
 import opscan
 from opscan.data import data_path
-from opscan.numerics.messages import SEAL_BYTES, read_frame, seal, write_frame
 from opscan.running.messages import ANSWER_BYTES, PRINTED_MEBIBYTES, Job, Trouble
+from opscan.workers.frames import SEAL_BYTES, read_frame, seal, write_frame
 
 STARTING_S = 60.0
 """Starting Python and shutting it in takes a fraction of a second; nothing good takes longer than this."""

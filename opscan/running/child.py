@@ -17,9 +17,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from opscan.numerics.messages import read_frame, seal, write_frame
 from opscan.running.isolation import Isolated, Watch, isolate
 from opscan.running.messages import Generation, Job, Tracing
+from opscan.workers.frames import read_frame, seal, write_frame
 
 STANDIN = str(Path(__file__).parent / "standin")
 

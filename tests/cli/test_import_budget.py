@@ -49,8 +49,8 @@ ELSEWHERE = {
     "opscan.pyread.evaluator": "no plugin",
     "opscan.numerics.operators": "nothing is called",
     "opscan.numerics.classify": "nothing is traced",
-    "opscan.numerics.workers": "nothing is traced",
-    "opscan.numerics.process": "nothing is traced",
+    "opscan.numerics.tracing": "nothing is traced",
+    "opscan.workers.pool": "nothing is traced",
     "opscan.numerics.transfer.reductions": "no sum",
     "opscan.numerics.transfer.contractions": "no product",
     "opscan.numerics.transfer.scatters": "no index",
@@ -103,11 +103,11 @@ def test_a_second_run_imports_nothing_heavy(tmp_path: Path) -> None:
     spec = tmp_path / "torch.svd_lowrank.yaml"
     spec.write_text(SPEC.replace("torch.relu", "torch.svd_lowrank"))
     first = modules_of_a_run(spec)
-    assert "opscan.numerics.workers" in first
+    assert "opscan.workers.pool" in first
     assert "torch" not in first
     loaded = modules_of_a_run(spec)
     assert HEAVY & loaded <= {"sqlite3"}
-    assert not {"opscan.numerics.workers", "opscan.numerics.process", "opscan.numerics.classify"} & loaded
+    assert not {"opscan.numerics.tracing", "opscan.workers.process", "opscan.numerics.classify"} & loaded
     assert not {
         name for name in loaded if name.startswith(("opscan.validating", "opscan.pyread.evaluator", "opscan.running"))
     }

@@ -12,7 +12,7 @@ STAGES = (
     "validating", "emulating", "triaging", "checking",
 )  # fmt: skip
 """From left to right. What is not a stage (audit, commands, settings ...) may use all of them, and none uses it."""
-BELOW_ALL = frozenset({"data", "dataclass", "interface", "cache", "config", ""})
+BELOW_ALL = frozenset({"data", "dataclass", "interface", "cache", "config", "workers", ""})
 """What every stage may use."""
 
 

@@ -16,7 +16,8 @@ from opscan.judging import specs
 from opscan.judging.rules import load_rule, read_rule, rule_names
 from opscan.judging.standards_file import StandardsError, read_document
 from opscan.numerics import Limits
-from opscan.numerics.workers import Workers
+from opscan.numerics.tracing import Tracing
+from opscan.workers.pool import Workers
 
 NEED_A_RUN = {"plugin-run-failed", "plugin-stopped", "plugin-refused", "atk-name-missing"}
 
@@ -56,8 +57,8 @@ def test_bad_raises_and_good_does_not(name: str, tmp_path: Path, monkeypatch: py
     rule = load_rule(name)
     if name == "torch-missing":
         without = "import sys; sys.modules['torch'] = None; from opscan.numerics.worker import main; main()"
-        workers = Workers(Limits(), (sys.executable, "-c", without))
-        monkeypatch.setattr("opscan.numerics.workers.shared_workers", lambda _: workers)
+        workers = Workers(Limits(), Tracing((sys.executable, "-c", without)))
+        monkeypatch.setattr("opscan.numerics.tracing.shared_workers", lambda _: workers)
         monkeypatch.setenv("OPSCAN_CACHE", "off")
     if name == "audit-failed":
         monkeypatch.setattr(specs, "judge_spec", broken)

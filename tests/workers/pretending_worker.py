@@ -7,15 +7,17 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from opscan.model import Classification
 from opscan.numerics.messages import Question
-from opscan.numerics.worker import serve
+from opscan.numerics.store import dump
+from opscan.workers.serving import serve
 
 KEPT: list[bytearray] = []
 
 
-def pretend(question: Question) -> Classification:
+def pretend(question: Question) -> list[Any]:
     """`VERB ARGUMENT`: what happens before the answer, which is the verb, the id of the case and this process."""
     verb, _, argument = (question.case.name or "").partition(" ")
     if verb == "sleep":
@@ -44,7 +46,7 @@ def pretend(question: Question) -> Classification:
     elif verb == "linger":
         Path(argument).write_text(str(os.getpid()))
         time.sleep(60)
-    return Classification((), f"{os.getpid()}", f"{verb} {question.case.id}")
+    return dump(Classification((), f"{os.getpid()}", f"{verb} {question.case.id}"))
 
 
 if __name__ == "__main__":

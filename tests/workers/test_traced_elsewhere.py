@@ -16,16 +16,17 @@ pytest.importorskip("torch")
 
 from opscan.model import Case, CaseFile, CaseInput, Spec
 from opscan.numerics import Classifier, Limits, Question
-from opscan.numerics.workers import Workers
+from opscan.numerics.tracing import Tracing
 from opscan.opening import open_catalog
 from opscan.shapes import gather_evidence
+from opscan.workers.pool import Workers
 
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
-    started = Workers(Limits(processes=2, seconds=60, mebibytes=1024))
+    started = Workers(Limits(processes=2, seconds=60, mebibytes=1024), Tracing())
     yield started
     started.close()
 

@@ -13,21 +13,23 @@ from pathlib import Path
 import pytest
 
 from opscan.model import Case
-from opscan.numerics.messages import Answer, Limits, Question
-from opscan.numerics.workers import SPARED_AFTER, WORTH, Workers
+from opscan.numerics import Limits
+from opscan.numerics.messages import Answer, Question
+from opscan.numerics.tracing import Tracing
+from opscan.workers.pool import SPARED_AFTER, WORTH, Workers
 
 PRETENDING = Path(__file__).with_name("pretending_worker.py")
 COMMAND = (sys.executable, str(PRETENDING))
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers]:
-    started = Workers(Limits(processes=2, seconds=1.0, mebibytes=64), COMMAND)
+def workers() -> Iterator[Workers[Question, Answer]]:
+    started = Workers(Limits(processes=2, seconds=1.0, mebibytes=64), Tracing(COMMAND))
     yield started
     started.close()
 
 
-def ask(workers: Workers, *names: str) -> list[Answer]:
+def ask(workers: Workers[Question, Answer], *names: str) -> list[Answer]:
     return workers.answer([Question(Case(place, place, name, ())) for place, name in enumerate(names)])
 
 
@@ -35,7 +37,7 @@ def reasons(answers: list[Answer]) -> list[str]:
     return [answer.classification.reason for answer in answers]
 
 
-def test_answers_keep_their_order_and_come_from_several_processes(workers: Workers) -> None:
+def test_answers_keep_their_order_and_come_from_several_processes(workers: Workers[Question, Answer]) -> None:
     names = [f"sleep 0.0{place % 3}" for place in range(40)]
     answers = ask(workers, *names)
     assert reasons(answers) == [f"sleep {place}" for place in range(40)]
@@ -45,14 +47,14 @@ def test_answers_keep_their_order_and_come_from_several_processes(workers: Worke
 
 @pytest.mark.parametrize("count", [40, 2 * WORTH])
 def test_more_processes_where_there_is_more_to_do(count: int) -> None:
-    processes = Workers(Limits(), COMMAND)
+    processes = Workers(Limits(), Tracing(COMMAND))
     answers = ask(processes, *["sleep 0.002"] * count)
     processes.close()
     wanted = 1 if count < WORTH else min(2, len(os.sched_getaffinity(0)))
     assert len({answer.classification.basis for answer in answers}) == wanted
 
 
-def test_nothing_is_asked_of_nobody(workers: Workers) -> None:
+def test_nothing_is_asked_of_nobody(workers: Workers[Question, Answer]) -> None:
     assert workers.answer([]) == []
 
 
@@ -70,7 +72,7 @@ def test_nothing_is_asked_of_nobody(workers: Workers) -> None:
         ("raise nothing works", "raised ValueError: nothing works"),
     ],
 )
-def test_only_the_case_itself_is_lost(workers: Workers, name: str, cause: str) -> None:
+def test_only_the_case_itself_is_lost(workers: Workers[Question, Answer], name: str, cause: str) -> None:
     answers = ask(workers, *["ok"] * 9, name, *["ok"] * 9)
     assert answers[9].classification.tensors == ()
     assert answers[9].classification.reason == f"the trace of {name} {cause}"
@@ -79,27 +81,27 @@ def test_only_the_case_itself_is_lost(workers: Workers, name: str, cause: str) -
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux bounds the private data of a process")
-def test_memory_is_bounded_beyond_what_the_process_has_at_its_start(workers: Workers) -> None:
+def test_memory_is_bounded_beyond_what_the_process_has_at_its_start(workers: Workers[Question, Answer]) -> None:
     answers = ask(workers, "allocate 30000000", "allocate 100000000", "ok")
     assert reasons(answers) == ["allocate 0", "the trace of allocate 100000000 needs more than 64 MiB", "ok 2"]
 
 
 def test_memory_that_others_have_taken_is_not_held_against_a_case() -> None:
     """30 MiB are there for each alone, not for all: they are tried again where nothing else is."""
-    single = Workers(Limits(processes=1, seconds=5, mebibytes=64), COMMAND)
+    single = Workers(Limits(processes=1, seconds=5, mebibytes=64), Tracing(COMMAND))
     answers = ask(single, *["allocate 30000000"] * 5)
     single.close()
     assert reasons(answers) == [f"allocate {place}" for place in range(5)]
     assert len({answer.classification.basis for answer in answers}) > 1
 
 
-def test_a_case_that_crashes_once_is_tried_again(workers: Workers, tmp_path: Path) -> None:
+def test_a_case_that_crashes_once_is_tried_again(workers: Workers[Question, Answer], tmp_path: Path) -> None:
     answers = ask(workers, *["ok"] * 3, f"first {tmp_path / 'tried'}", "ok")
     assert reasons(answers) == ["ok 0", "ok 1", "ok 2", "first 3", "ok 4"]
     assert answers[3].lasting
 
 
-def test_an_operator_that_keeps_failing_is_not_tried_for_ever(workers: Workers) -> None:
+def test_an_operator_that_keeps_failing_is_not_tried_for_ever(workers: Workers[Question, Answer]) -> None:
     started = time.monotonic()
     told = reasons(ask(workers, *["sleep 30"] * 40, "ok"))
     assert time.monotonic() - started < 30
@@ -110,11 +112,11 @@ def test_an_operator_that_keeps_failing_is_not_tried_for_ever(workers: Workers) 
     assert told[40] == "ok 40"
 
 
-def test_what_an_operator_prints_or_reads_does_no_harm(workers: Workers) -> None:
+def test_what_an_operator_prints_or_reads_does_no_harm(workers: Workers[Question, Answer]) -> None:
     assert reasons(ask(workers, "print \0nonsense", "read", "ok")) == ["print 0", "read 1", "ok 2"]
 
 
-def test_a_missing_torch_is_told_apart(workers: Workers) -> None:
+def test_a_missing_torch_is_told_apart(workers: Workers[Question, Answer]) -> None:
     answer = ask(workers, "import No module named 'torch'")[0]
     assert "PyTorch" in answer.missing
     assert "No module named 'torch'" in answer.classification.reason
@@ -131,7 +133,7 @@ def test_a_missing_torch_is_told_apart(workers: Workers) -> None:
     ],
 )
 def test_processes_that_do_not_start_leave_everything_unknown(command: tuple[str, ...], words: str) -> None:
-    broken = Workers(Limits(), command)
+    broken = Workers(Limits(), Tracing(command))
     for answer in ask(broken, "ok", "ok"):
         assert answer.classification.reason.startswith("no process can be started to trace in: ")
         assert words in answer.classification.reason
@@ -139,7 +141,7 @@ def test_processes_that_do_not_start_leave_everything_unknown(command: tuple[str
     broken.close()
 
 
-def test_closed_workers_start_again(workers: Workers) -> None:
+def test_closed_workers_start_again(workers: Workers[Question, Answer]) -> None:
     first = ask(workers, "ok")[0]
     workers.close()
     assert not is_alive(int(first.classification.basis))
@@ -168,9 +170,10 @@ def comes_true(condition: object, seconds: float = 20) -> bool:
 SCRIPT = """
 import sys
 from opscan.model import Case
-from opscan.numerics.messages import Limits, Question
-from opscan.numerics.workers import Workers
-workers = Workers(Limits(2, float(sys.argv[2])), (sys.executable, sys.argv[1]))
+from opscan.numerics import Limits, Question
+from opscan.numerics.tracing import Tracing
+from opscan.workers.pool import Workers
+workers = Workers(Limits(2, float(sys.argv[2])), Tracing((sys.executable, sys.argv[1])))
 print(*(answer.classification.basis for answer in workers.answer([
     Question(Case(0, 0, name, ())) for name in sys.argv[3:]
 ])), flush=True)

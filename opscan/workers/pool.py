@@ -1,27 +1,27 @@
-"""Trace in processes of their own, several at once: what crashes, hangs or fills memory takes only its own case along.
+"""Work in processes of their own, several at once: what crashes, hangs or fills memory takes its own question along.
 
-A process gets a batch and answers case by case. When it dies, the case it was at is tried once more, alone in a fresh
-process, for an earlier one may have corrupted the memory; the rest of its batch goes back to the others.
+A process gets a batch and answers one after the other. When it dies, the question it was at is tried again, alone in a
+fresh process, for an earlier one may have corrupted the memory; the rest of its batch goes back to the others.
 """
 
 from __future__ import annotations
 
 import os
 import queue
-import sys
 import time
 import weakref
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
-from opscan.model import Classification
-from opscan.numerics.messages import Answer, Limits, Question, missing_torch
-from opscan.numerics.process import Event, Process
-from opscan.numerics.store import load
+from opscan.workers.limits import Limits
+from opscan.workers.process import Event, Process
 
-COMMAND = (sys.executable, "-m", "opscan.numerics.worker")
+Q = TypeVar("Q")
+A = TypeVar("A")
+Q_contra = TypeVar("Q_contra", contravariant=True)
+A_co = TypeVar("A_co", covariant=True)
+
 MOST_PROCESSES = 4
 """Without a wish: each takes 300 MiB, and gains less than the one before."""
 WORTH = 250
@@ -29,31 +29,47 @@ WORTH = 250
 LARGEST_BATCH = 32
 TRIES = 2
 SPARED_AFTER = 3
-"""Cases of one operator that may fail in the same way before its others are not tried any more."""
+"""Questions on one subject that may fail in the same way before its others are not tried any more."""
 
 
-@lru_cache(maxsize=4)
-def shared_workers(limits: Limits) -> Workers:
-    """The workers of this process with these limits; they wait for the next audit and end with the process."""
-    return Workers(limits)
+class Service(Protocol[Q_contra, A_co]):
+    """What the processes are asked. `command`: what starts one, which then calls `serving.serve`; `task`: a verb."""
+
+    @property
+    def command(self) -> Sequence[str]: ...
+
+    @property
+    def task(self) -> str: ...
+
+    def sent(self, question: Q_contra) -> object:
+        """The question as it travels; it must pickle."""
+
+    def subject(self, question: Q_contra) -> str | None:
+        """Whose questions are spared after some have failed."""
+
+    def answer(self, question: Q_contra, message: Sequence[Any]) -> A_co:
+        """What a message says; raises TypeError, ValueError or KeyError for one that makes no sense."""
+
+    def failure(self, question: Q_contra, reason: str) -> A_co:
+        """The answer where there is none, and why."""
 
 
-class Workers:
+class Workers(Generic[Q, A]):
     """Processes are started when there is something to ask, and kept; `close` ends them, as the end of Python does."""
 
-    def __init__(self, limits: Limits, command: Sequence[str] = ()) -> None:
+    def __init__(self, limits: Limits, service: Service[Q, A]) -> None:
         self._limits = limits
-        self._command = tuple(command)
+        self._service = service
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._processes: list[Process] = []
         self._failed_starts = 0
         self._finalizer = weakref.finalize(self, _end_all, self._processes, os.getpid())
 
-    def answer(self, questions: Sequence[Question]) -> list[Answer]:
-        """One answer per question, in the same order. What cannot be traced is `unknown` with the cause."""
+    def answer(self, questions: Sequence[Q], note: Callable[[Q, A], None] = lambda *_: None) -> list[A]:
+        """One answer per question, in the same order; `note` is told each as soon as it is there."""
         if not questions:
             return []
-        work = _Work(questions, self._wanted(len(questions)), self._limits)
+        work = _Work(questions, self._wanted(len(questions)), self._service, note)
         try:
             while work.open:
                 self._staff(work)
@@ -72,23 +88,23 @@ class Workers:
             return min(self._limits.processes, count)
         return max(1, min(_usable_cpus(), MOST_PROCESSES, count // WORTH))
 
-    def _staff(self, work: _Work) -> None:
+    def _staff(self, work: _Work[Q, A]) -> None:
         """Start the processes that are missing, and give every idle one something to do."""
         fresh = sum(process.fresh for process in self._processes)
         while work.waiting and (len(self._processes) < work.wanted or fresh < len(work.suspects)):
             try:
-                self._processes.append(Process(self._command or COMMAND, self._limits, self._events))
+                self._processes.append(Process(self._service.command, self._limits, self._events))
             except OSError as problem:
                 if self._processes:
                     break
-                work.give_up(f"no process can be started to trace in: {problem.strerror or problem}")
+                work.give_up(f"no process can be started to {self._service.task} in: {problem.strerror or problem}")
                 return
             fresh += 1
         for process in self._processes:
             if process.idle and (places := work.next_batch(fresh=process.fresh)):
-                process.ask(places, [work.questions[place] for place in places])
+                process.ask(places, [self._service.sent(work.questions[place]) for place in places])
 
-    def _step(self, work: _Work) -> None:
+    def _step(self, work: _Work[Q, A]) -> None:
         """Wait for the next message or the next deadline, and act on it."""
         now = time.monotonic()
         for late in [process for process in self._processes if process.deadline <= now]:
@@ -113,7 +129,7 @@ class Workers:
             if not process.asked:
                 process.rest()
 
-    def _bury(self, process: Process, work: _Work) -> None:
+    def _bury(self, process: Process, work: _Work[Q, A]) -> None:
         self._processes.remove(process)
         cause = process.end()
         if process.ready:
@@ -121,19 +137,22 @@ class Workers:
             return
         self._failed_starts += 1
         if self._failed_starts >= TRIES:
-            work.give_up(f"no process can be started to trace in: it {cause}")
+            work.give_up(f"no process can be started to {self._service.task} in: it {cause}")
 
 
-class _Work:
-    """What one call of `answer` still has to find out. `suspects`: cases at which a process died, to be tried alone."""
+class _Work(Generic[Q, A]):
+    """What one call of `answer` still has to find out. `suspects`: those at which a process died, to be tried alone."""
 
-    def __init__(self, questions: Sequence[Question], wanted: int, limits: Limits) -> None:
+    def __init__(
+        self, questions: Sequence[Q], wanted: int, service: Service[Q, A], note: Callable[[Q, A], None]
+    ) -> None:
         self.questions = questions
         self.wanted = wanted
         self.suspects: deque[int] = deque()
-        self._limits = limits
+        self._service = service
+        self._note = note
         self._batches = deque(_batches(len(questions), wanted))
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, A] = {}
         self._tries: Counter[int] = Counter()
         self._failures: dict[str | None, list[str]] = {}
 
@@ -145,7 +164,7 @@ class _Work:
     def waiting(self) -> bool:
         return bool(self._batches or self.suspects)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[A]:
         return [self._answers[place] for place in range(len(self.questions))]
 
     def next_batch(self, *, fresh: bool) -> list[int]:
@@ -160,15 +179,9 @@ class _Work:
     def settle(self, place: int, message: list[Any]) -> None:
         """Take an answer. Raises nothing for one that makes no sense: it is a failure like others."""
         try:
-            kind, content = message
-            if kind == "known":
-                self._answers[place] = Answer(load(content))
-            elif kind == "missing":
-                self._answers[place] = missing_torch(content)
-            else:
-                self._answers[place] = self._unknown(place, f"raised {content}")
+            self._put(place, self._service.answer(self.questions[place], message))
         except (TypeError, ValueError, KeyError):
-            self._answers[place] = self._unknown(place, "gave an answer that cannot be read")
+            self._fail(place, "gave an answer that cannot be read")
 
     def fail(self, places: list[int], cause: str) -> None:
         """A process died at the first of `places`."""
@@ -179,35 +192,37 @@ class _Work:
         if self._tries[first] < TRIES:
             self.suspects.append(first)
         else:
-            self._answers[first] = self._unknown(first, cause)
-            self._failures.setdefault(self._operator(first), []).append(cause)
+            self._fail(first, cause)
+            self._failures.setdefault(self._subject(first), []).append(cause)
         if rest:
             self._batches.appendleft(rest)
 
     def give_up(self, reason: str) -> None:
         """Answer all that is left with `reason`."""
-        for place in range(len(self.questions)):
-            self._answers.setdefault(place, self._unknown(place, "", reason))
+        for place, question in enumerate(self.questions):
+            if place not in self._answers:
+                self._put(place, self._service.failure(question, reason))
         self._batches.clear()
         self.suspects.clear()
 
     def _is_spared(self, place: int) -> bool:
-        """Whether the operator has failed often enough; its case is then answered at once."""
-        failures = self._failures.get(self._operator(place), [])
+        """Whether the subject has failed often enough; its question is then answered at once."""
+        failures = self._failures.get(self._subject(place), [])
         if len(failures) < SPARED_AFTER:
             return False
-        self._answers[place] = self._unknown(place, f"was not tried: {len(failures)} others {failures[-1]}")
+        self._fail(place, f"was not tried: {len(failures)} others {failures[-1]}")
         return True
 
-    def _operator(self, place: int) -> str | None:
-        case = self.questions[place].case
-        return case.name or case.aclnn_name
+    def _subject(self, place: int) -> str | None:
+        return self._service.subject(self.questions[place])
 
-    def _unknown(self, place: int, cause: str, reason: str = "") -> Answer:
-        from opscan.numerics.names import basis_of
+    def _fail(self, place: int, cause: str) -> None:
+        question, task = self.questions[place], self._service.task
+        self._put(place, self._service.failure(question, f"the {task} of {self._subject(place)} {cause}"))
 
-        reason = reason or f"the trace of {self._operator(place)} {cause}"
-        return Answer(Classification((), basis_of(self.questions[place].case), reason), lasting=False)
+    def _put(self, place: int, answer: A) -> None:
+        self._answers[place] = answer
+        self._note(self.questions[place], answer)
 
 
 def _batches(count: int, processes: int) -> Iterator[list[int]]:

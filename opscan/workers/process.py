@@ -1,4 +1,4 @@
-"""One process that traces, seen from the audit: it is asked, it answers, it is killed, it says why it ended."""
+"""One process that works, seen from the run: it is asked, it answers, it is killed, it says why it ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from threading import Thread
 from typing import Any
 
 import opscan
-from opscan.numerics.messages import Limits, Question, read_frame, write_frame
+from opscan.workers.frames import read_frame, write_frame
+from opscan.workers.limits import Limits
 
 STARTING_S = 120.0
 """Importing PyTorch from a cold network drive takes long; nothing good takes longer than this."""
@@ -59,12 +60,12 @@ class Process:
     def idle(self) -> bool:
         return self.ready and not self.asked
 
-    def ask(self, places: Sequence[int], questions: Sequence[Question]) -> None:
+    def ask(self, places: Sequence[int], questions: Sequence[object]) -> None:
         """Hand over questions; the answers come as events, in the same order."""
         self.asked.extend(places)
         self.fresh = False
         self.deadline = time.monotonic() + self._limits.seconds
-        self._inbox.put((pickle.dumps([question.without_tree() for question in questions]), len(places)))
+        self._inbox.put((pickle.dumps(list(questions)), len(places)))
 
     def rest(self) -> None:
         """Nothing is expected of it until it is asked again."""
