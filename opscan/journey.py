@@ -13,7 +13,7 @@ from opscan import reading
 from opscan.config import Settings
 from opscan.dataclass import dataclass
 from opscan.judging import Judge, find, from_faults, profiles
-from opscan.judging.rulebook import open_rulebook
+from opscan.judging.judges import judge_under
 from opscan.judging.rules import own_rules, rule_id, rule_names
 from opscan.model import (
     Audit,
@@ -38,7 +38,6 @@ from opscan.shapes import evidence_of
 from opscan.twins import is_twin, original_path, twin_path
 
 if TYPE_CHECKING:
-    from opscan.judging.devices import Device
     from opscan.judging.specs import Judged, Many
     from opscan.numerics import Plan
 
@@ -64,22 +63,13 @@ class Journey:
     """Collects reports and findings of files under the same settings; the classifier remembers across all."""
 
     def __init__(self, settings: Settings, catalog: Catalog, classifier: Classifier) -> None:
-        rules = open_rulebook(settings.rules, settings.profile)
+        self._judge = judge_under(settings)
+        rules = self._judge.rules
         self._folders = rules.folders
         self._profile = profiles.load_profile(settings.profile, rules.folders)
         self._own_rules = own_rules(rules.folders)
         self._settings = settings
         self._catalog = catalog
-        self._judge = Judge(
-            settings.atk_version,
-            settings.upstream,
-            settings.limit,
-            standard=settings.standard,
-            hf32=settings.hf32,
-            golden=settings.golden,
-            rules=rules,
-            device=_device(settings.device, rules.folders),
-        )
         self._classifier = classifier
         self._evidence: dict[Path, Evidence] = {}
         self._reports: list[FileReport] = []
@@ -299,14 +289,6 @@ class Journey:
         return tuple(
             profiles.apply(self._profile, outcome.kept, at_most_warnings=by_name, own=self._folders)
         ), outcome.suppressed
-
-
-def _device(name: str, own: tuple[Path, ...]) -> Device | None:
-    if not name:
-        return None
-    from opscan.judging.devices import find_device
-
-    return find_device(name, own)
 
 
 def _kinds_of(cases: Sequence[Case]) -> Sequence[Case]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -121,3 +122,15 @@ def put(text: str, output: Path | None) -> None:
         output.write_text(text, encoding="utf-8", newline="")
     except OSError as problem:
         raise click.UsageError(f"cannot write {output}: {problem.strerror}") from None
+
+
+def progress(stream: TextIO) -> Callable[[int, int], None]:
+    """Writes on a terminal how much of a long run is done, from a second on."""
+    start, shown = monotonic(), stream.isatty()
+
+    def show(done: int, of: int) -> None:
+        if shown and monotonic() - start > 1:
+            stream.write(f"\r{done} of {of} cases" if done < of else "\r\033[K")
+            stream.flush()
+
+    return show

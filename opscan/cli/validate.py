@@ -10,7 +10,7 @@ import click
 
 from opscan.cli.options import common, settings_of
 from opscan.cli.options import output as output_options
-from opscan.cli.run import Failure, put, require_device, rulebook_of, terminal_width
+from opscan.cli.run import Failure, progress, put, require_device, rulebook_of, terminal_width
 from opscan.interface import ANSWER_FORMATS
 
 
@@ -20,6 +20,8 @@ from opscan.interface import ANSWER_FORMATS
 @click.option("--device", default="simulated", show_default=True, metavar="npu:N|cuda:N|simulated[:NAME]")
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Seeds per case.")
 @click.option("--max-cases", default=8, show_default=True, type=click.IntRange(min=1), help="Cases per spec.")
+@click.option("--seconds", default=120.0, show_default=True, type=click.FloatRange(min=0.1), help="For one case.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was cut off.")
 def validate(
     paths: tuple[Path, ...],
     form: str | None,
@@ -27,6 +29,8 @@ def validate(
     device: str,
     runs: int,
     max_cases: int,
+    seconds: float,
+    resume: bool,
     **chosen: Any,
 ) -> int:
     """Run forward and backward on the CPU and on a second device; confirm or refute each class.
@@ -44,7 +48,16 @@ def validate(
         first = settings.of(paths[0])
         require_device(device.partition(":")[2], rulebook_of(first).folders)
     try:
-        confirmations = validate_paths(paths, settings, device, runs=runs, max_cases=max_cases)
+        confirmations = validate_paths(
+            paths,
+            settings,
+            device,
+            runs=runs,
+            max_cases=max_cases,
+            seconds=seconds,
+            resume=resume,
+            progress=progress(sys.stderr),
+        )
     except DeviceMissing as problem:
         raise Failure(str(problem)) from None
     terminal = output is None and sys.stdout.isatty()

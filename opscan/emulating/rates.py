@@ -130,7 +130,7 @@ def _device(seed: int, order: str, profile: Profile | None, upstream: Any = None
         return copied if upstream is None or copied.dtype != torch.float32 else copied.to(upstream).float()
 
     @contextmanager
-    def active() -> Iterator[None]:
+    def active(_: int) -> Iterator[None]:
         fuses = profile is None or profile.device.fma
         with sdpa_kernel(SDPBackend.MATH), Emulated(seed, order, profile, fuses=fuses):
             yield

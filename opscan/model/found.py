@@ -219,6 +219,15 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the runs of one compared tensor end under a standard: `failed` of `runs`; "" where none is known."""
+
+    standard: str
+    runs: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Confirmation:
     """What two devices said of one compared tensor. `verdict`: confirmed, refuted, not-shown, skipped."""
 
@@ -236,3 +245,10 @@ class Confirmation:
     """The same with the broadcast removed; None where nothing was broadcast."""
     counterfactual_runs: int = 0
     reason: str = ""
+    under: tuple[Outcome, ...] = ()
+    """Under the standard as it is written, and under the recommended one, over all classes that the tensor has."""
+    repeats: int = 0
+    unrepeated: int = 0
+    """Runs made twice on the device, and those whose bits were others the second time."""
+    peak: int | None = None
+    """The most bytes allocated on the device during one run; None where nobody counts."""

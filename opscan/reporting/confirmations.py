@@ -21,7 +21,7 @@ SIMULATED = "SIMULATED device: shows order dependence, not NPU accuracy"
 _DOCUMENTED = "SIMULATED device {}: does what is documented of its accuracy and order; measured on none"
 
 _SCREEN = 40
-_HEAD = ("tensor", "class", "runs", "differ", "worst ULP", "without the broadcast", "verdict")
+_HEAD = ("tensor", "class", "runs", "differ", "ULP", "no broadcast", "as written", "recommended", "verdict")
 
 
 def write(confirmations: tuple[Confirmation, ...], format: str, device: str, look: Look) -> str:
@@ -84,6 +84,11 @@ def _confirmation(one: Confirmation) -> dict[str, Any]:
         "differing": one.differing,
         "worst_ulp": one.worst_ulp,
         "counterfactual": counterfactual,
+        "standards": [
+            {"standard": each.standard, "runs": each.runs, "failed": each.failed} for each in one.under if each.standard
+        ],
+        "repeats": {"runs": one.repeats, "differing": one.unrepeated},
+        "peak_bytes": one.peak,
         "reason": one.reason,
     }
 
@@ -98,9 +103,19 @@ def _row(one: Confirmation) -> list[Cell]:
         Cell(digits(one.runs)),
         Cell(digits(one.differing) if ran else ""),
         Cell(f"{one.worst_ulp:.3g}" if ran else ""),
-        Cell("" if removed is None else f"{digits(removed)} of {digits(one.counterfactual_runs)} differ"),
+        Cell("" if removed is None else f"{digits(removed)} of {digits(one.counterfactual_runs)}"),
+        *[_outcome(one, place) for place in range(2)],
         Cell(one.verdict, one.verdict),
     ]
+
+
+def _outcome(one: Confirmation, place: int) -> Cell:
+    """How many runs fail the written or the recommended standard."""
+    under = one.under[place] if place < len(one.under) else None
+    if under is None or not under.standard or not under.runs:
+        return Cell("")
+    failed = f"{digits(under.failed)} of {digits(under.runs)} fail" if under.failed else "passes"
+    return Cell(failed, "refuted" if under.failed else "")
 
 
 def _one_screen(ordered: list[Confirmation]) -> list[Confirmation]:

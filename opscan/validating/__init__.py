@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,20 +16,33 @@ __all__ = ["DeviceMissing", "validate_paths"]
 
 
 def validate_paths(
-    paths: Sequence[Path], settings: FolderSettings, device: str, *, runs: int, max_cases: int
+    paths: Sequence[Path],
+    settings: FolderSettings,
+    device: str,
+    *,
+    runs: int,
+    max_cases: int,
+    seconds: float = 120.0,
+    resume: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Confirmation]:
     """One Confirmation per compared tensor of every spec and case file named by `paths` or below them.
 
     `device` is `simulated`, `simulated:NAME`, `npu:N` or `cuda:N`; `runs` seeds per case, at most `max_cases` cases per
-    file. A file that cannot be validated is one skipped Confirmation with the reason. Raises DeviceMissing before
-    anything is read.
+    file. Cases run in a process of their own: one that takes over `seconds`, or crashes it, costs only itself.
+    `resume`: take over what a run that was cut off has found out. `progress` is told how
+    many cases of how many are done. A file that cannot be validated is one skipped Confirmation with the reason. Raises
+    DeviceMissing before anything is read.
     """
-    try:
-        from opscan.validating.validation import validate
-    except ModuleNotFoundError as problem:
-        if problem.name not in ("torch", "numpy"):
-            raise
-        raise DeviceMissing(
-            f"validate runs operators and needs {problem.name}, which is not installed: install opscan-ascend[torch]"
-        ) from None
-    return validate(paths, settings, device, runs=max(runs, 1), max_cases=max(max_cases, 1))
+    from opscan.validating.validation import validate
+
+    return validate(
+        paths,
+        settings,
+        device,
+        runs=max(runs, 1),
+        max_cases=max(max_cases, 1),
+        seconds=seconds,
+        resume=resume,
+        progress=progress,
+    )

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,19 @@ _INSTEAD = "or use --device simulated, which shows order dependence but not the 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """`place` copies a CPU tensor onto the device; operators run inside `active()`."""
+    """`place` copies a CPU tensor onto the device; operators run inside `active(way)`.
+
+    `way`: a simulated device that may add in several ways takes the next for the next number, and the same for the
+    same. `peak`: the most bytes that were allocated since it was last asked, None where nobody counts.
+    """
 
     name: str
     place: Callable[[Any], Any]
-    active: Callable[[], AbstractContextManager[Any]]
+    active: Callable[[int], AbstractContextManager[Any]]
+    peak: Callable[[], int | None] = lambda: None
 
 
-CPU = Device("cpu", torch.clone, contextlib.nullcontext)
+CPU = Device("cpu", torch.clone, lambda _: contextlib.nullcontext())
 
 
 def open_device(name: str, hf32: Sequence[str] = (), own: tuple[Path, ...] = ()) -> Device:
@@ -52,7 +56,7 @@ def open_device(name: str, hf32: Sequence[str] = (), own: tuple[Path, ...] = ())
     if name == "simulated":
         from opscan.validating.simulated import Simulated
 
-        return Device(name, torch.clone, Simulated)
+        return Device(name, torch.clone, lambda _: Simulated())
     if name.startswith(_SIMULATED):
         try:
             documented = find_device(name.removeprefix(_SIMULATED), own)
@@ -65,21 +69,26 @@ def open_device(name: str, hf32: Sequence[str] = (), own: tuple[Path, ...] = ())
     kind, index = match[1], int(match[2] or 0)
     (_need_npu if kind == "npu" else _need_cuda)(name, index)
     target = torch.device(kind, index)
-    return Device(name, lambda tensor: tensor.to(target, copy=True), lambda: target)
+    memory = getattr(torch, kind)
+
+    def peak() -> int:
+        most = int(memory.max_memory_allocated(target))
+        memory.reset_peak_memory_stats(target)
+        return most
+
+    return Device(name, lambda tensor: tensor.to(target, copy=True), lambda _: target, peak)
 
 
 def _simulated(documented: Documented, hf32: Sequence[str]) -> Device:
-    """A device that does what is documented of another: each run in the next of the ways in which it may add."""
+    """A device that does what is documented of another: each way one in which it may add."""
     from opscan.validating.simulated.emulated import ORDERS, Emulated
     from opscan.validating.simulated.profiles import profiles_of
 
     ways = profiles_of(documented, hf32)
-    runs = count()
 
     @contextlib.contextmanager
-    def active() -> Iterator[None]:
-        run = next(runs)
-        with sdpa_kernel(SDPBackend.MATH), Emulated(run, ORDERS[run % 3], ways[run % len(ways)], fuses=False):
+    def active(way: int) -> Iterator[None]:
+        with sdpa_kernel(SDPBackend.MATH), Emulated(way, ORDERS[way % 3], ways[way % len(ways)], fuses=False):
             yield
 
     return Device(f"{_SIMULATED}{documented.name}", torch.clone, active)

@@ -66,21 +66,22 @@ def _call_of_golden(case: Case, golden: Plugin) -> Call:
 
 
 def run(
-    call: Call, inputs: Sequence[Any], upstream: tuple[tuple[float, float], int], device: Device
+    call: Call, inputs: Sequence[Any], upstream: tuple[tuple[float, float], int], device: Device, way: int = 0
 ) -> Mapping[str, Any]:
     """Every compared tensor, back on the CPU. `inputs` are CPU tensors in the order of `call.binding.tensors()`;
-    `upstream` is range and seed of the upstream gradient. Raises Refused where the operator or the device does."""
+    `upstream` is range and seed of the upstream gradient; `way`: see `Device`. Raises Refused where the operator or the
+    device does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return {name: tensor.detach().cpu() for name, tensor in _run(call, inputs, upstream, device)}
+            return {name: tensor.detach().cpu() for name, tensor in _run(call, inputs, upstream, device, way)}
         except Exception as problem:  # an operator may raise anything
             text = str(problem).strip() or type(problem).__name__
             raise Refused(text.splitlines()[0][:200]) from None
 
 
 def _run(
-    call: Call, inputs: Sequence[Any], upstream: tuple[tuple[float, float], int], device: Device
+    call: Call, inputs: Sequence[Any], upstream: tuple[tuple[float, float], int], device: Device, way: int
 ) -> list[tuple[str, Any]]:
     waiting = iter(inputs)
     leaves: list[tuple[TensorArgument, Any]] = []
@@ -92,7 +93,7 @@ def _run(
 
     args, kwargs = call.binding.fill(make)
     writes = call.operator.in_place or call.mutated is not None
-    with device.active():
+    with device.active(way):
         if writes:
             args, kwargs = [_writable(value) for value in args], {key: _writable(kwargs[key]) for key in kwargs}
         result = call.operator.call(*args, **kwargs)

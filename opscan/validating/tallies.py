@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opscan.model import CLASS_ORDER, Confirmation, NumericClass, TensorClass
+from opscan.model import CLASS_ORDER, Confirmation, NumericClass, Outcome, TensorClass
 from opscan.validating.choosing import Facet, facet_of
+from opscan.validating.experiments import Counts
 
 
 @dataclass(slots=True)
 class Tally:
-    """Grows while the cases of one file run. `tensor` is where the class shows best: at its largest extent."""
+    """Grows with the answers for the cases of a file. `tensor` is where its class shows best: at its largest extent."""
 
     tensor: TensorClass
-    runs: int = 0
-    differing: int = 0
-    worst_ulp: float = 0.0
-    removed_runs: int = 0
-    removed_differing: int = 0
-    removed_refusal: str = ""
-    refusal: str = ""
-    note: str = ""
+    counts: Counts
+    standards: tuple[str, str] = ("", "")
+    """What the tensor is held to as it is written and as is recommended, in words."""
 
     @property
     def facet(self) -> Facet:
@@ -36,7 +32,10 @@ def confirm(path: str, operator: str, device: str, tallies: Sequence[Tally]) -> 
     decided = [(tally, *_verdict(tally, device)) for tally in ordered]
     tally, verdict, reason = next((each for each in decided if each[1] == "refuted"), decided[0])
     others = [_other(*each) for each in decided if each[0] is not tally]
-    removed = tally.removed_runs > 0
+    whole = Counts()
+    for each in tallies:
+        whole.add(each.counts)
+    counts = tally.counts
     return Confirmation(
         path=path,
         operator=operator,
@@ -44,12 +43,19 @@ def confirm(path: str, operator: str, device: str, tallies: Sequence[Tally]) -> 
         numeric_class=tally.tensor.numeric_class,
         device=device,
         verdict=verdict,
-        runs=tally.runs,
-        differing=tally.differing,
-        worst_ulp=tally.worst_ulp,
-        counterfactual_differing=tally.removed_differing if removed else None,
-        counterfactual_runs=tally.removed_runs,
-        reason="; ".join(text for text in (reason, tally.note, *others) if text),
+        runs=counts.runs,
+        differing=counts.differing,
+        worst_ulp=counts.worst_ulp,
+        counterfactual_differing=counts.removed_differing if counts.removed_runs else None,
+        counterfactual_runs=counts.removed_runs,
+        reason="; ".join(text for text in (reason, counts.note, *others, _unrepeated(whole)) if text),
+        under=(
+            Outcome(tally.standards[0], whole.runs, whole.written),
+            Outcome(tally.standards[1], whole.runs, whole.recommended),
+        ),
+        repeats=whole.repeats,
+        unrepeated=whole.unrepeated,
+        peak=whole.peak or None,
     )
 
 
@@ -58,25 +64,35 @@ def _verdict(tally: Tally, device: str) -> tuple[str, str]:
     if numeric_class in (NumericClass.RANDOM, NumericClass.UNKNOWN):
         random = numeric_class == NumericClass.RANDOM
         return "skipped", tally.tensor.reason or ("it draws random numbers" if random else "its class is unknown")
-    if not tally.runs:
-        return "skipped", tally.refusal or "no run was made"
+    if not tally.counts.runs:
+        return "skipped", tally.counts.refusal or "no run was made"
     if numeric_class == NumericClass.SELECT_ONLY or rounded_once:
-        if not tally.differing:
+        if not tally.counts.differing:
             return "confirmed", ""
-        share = f"{tally.differing} of {tally.runs} runs differ"
+        share = f"{tally.counts.differing} of {tally.counts.runs} runs differ"
         if values:
             return "not-shown", f"{share}: ties or duplicate indices may decide which value is taken"
         what = "one rounding of an exact result" if rounded_once else "a copied or exactly computed value"
-        return "refuted", f"{share} by up to {tally.worst_ulp:.3g} ULP, but {what} is the same on every device"
-    if tally.differing:
+        return "refuted", f"{share} by up to {tally.counts.worst_ulp:.3g} ULP, but {what} is the same on every device"
+    if tally.counts.differing:
         return "confirmed", _removed(tally)
-    return "not-shown", f"none of {tally.runs} runs differs: these data do not show it{_why_hidden(tally, device)}"
+    return (
+        "not-shown",
+        f"none of {tally.counts.runs} runs differs: these data do not show it{_why_hidden(tally, device)}",
+    )
+
+
+def _unrepeated(counts: Counts) -> str:
+    if not counts.unrepeated:
+        return ""
+    share = f"{counts.unrepeated} of {counts.repeats} runs"
+    return f"{share} give other bits when they are made again: the device is not deterministic here"
 
 
 def _removed(tally: Tally) -> str:
-    if tally.removed_refusal and not tally.removed_runs:
-        return f"the broadcast cannot be removed: {tally.removed_refusal}"
-    if tally.removed_differing:
+    if tally.counts.removed_refusal and not tally.counts.removed_runs:
+        return f"the broadcast cannot be removed: {tally.counts.removed_refusal}"
+    if tally.counts.removed_differing:
         return "without the broadcast it differs too: the values are rounded before they are summed"
     return ""
 
@@ -96,6 +112,6 @@ def _other(tally: Tally, verdict: str, reason: str) -> str:
     name = f"{numeric_class}{' (correctly rounded)' if rounded_once else ''}"
     if verdict == "skipped":
         return f"where it is {name}: skipped, {reason}"
-    if not tally.differing:
-        return f"where it is {name} none of {tally.runs} runs differs"
-    return f"where it is {name} {tally.differing} of {tally.runs} runs differ"
+    if not tally.counts.differing:
+        return f"where it is {name} none of {tally.counts.runs} runs differs"
+    return f"where it is {name} {tally.counts.differing} of {tally.counts.runs} runs differ"

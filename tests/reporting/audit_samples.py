@@ -12,6 +12,7 @@ from opscan.model import (
     FileReport,
     Finding,
     NumericClass,
+    Outcome,
     Span,
     Stage,
     StageReport,
@@ -293,7 +294,11 @@ TENSOR_CLASS = TensorClass(
 
 CONFIRMATIONS = (
     Confirmation("a.yaml", "torch.where", "output:0", SELECT, "simulated", "confirmed", runs=20),
-    Confirmation("a.yaml", "torch.where", "grad:other", BROADCAST, "simulated", "confirmed", 20, 19, 12.5, 0, 20),
+    Confirmation(
+        *("a.yaml", "torch.where", "grad:other", BROADCAST, "simulated", "confirmed", 20, 19, 12.5, 0, 20),
+        under=(Outcome("equal", 20, 19), Outcome("double-ten-thousandth", 20, 0)),
+        repeats=4,
+    ),
     Confirmation("b.yaml", "torch.cat", "grad:x", SELECT, "simulated", "refuted", 20, 3, 1.0, reason="3 runs differ"),
     Confirmation("c.yaml", "torch.rand", "output:0", NumericClass.RANDOM, "simulated", "skipped", reason="random"),
 )

@@ -107,7 +107,7 @@ def test_a_bound_that_is_halved_is_noticed() -> None:
 
 def test_sums_products_and_copies_of_two_are_those_of_ieee() -> None:
     x, y = torch.rand(2, 1000)
-    with open_device("simulated:950").active():
+    with open_device("simulated:950").active(0):
         found = [x + y, x - y, x * y, x.half(), x.flip(0)]
     for one, native in zip(found, [x + y, x - y, x * y, x.half(), x.flip(0)], strict=True):
         assert torch.equal(one, native)
@@ -116,7 +116,7 @@ def test_sums_products_and_copies_of_two_are_those_of_ieee() -> None:
 @pytest.mark.parametrize(("name", "kept"), [("950", False), ("A2", True)])
 def test_subnormal_results_and_operands_are_flushed_where_documented(name: str, kept: bool) -> None:
     small, tiny = torch.full((4,), -90.0), torch.full((4,), 1e-39)
-    with open_device(f"simulated:{name}").active():
+    with open_device(f"simulated:{name}").active(0):
         found = [small.exp(), tiny.sqrt(), torch.full((4,), 1e-5).half() / 1.0, tiny * 1.0]
     assert [bool((one != 0).all()) for one in found] == [kept, kept, kept, True]
 
@@ -126,7 +126,7 @@ def test_hf32_is_used_where_it_is_switched_on() -> None:
     exact = left.double() @ right.double()
     errors = []
     for hf32 in ((), ("matmul",)):
-        with open_device("simulated:950", hf32).active():
+        with open_device("simulated:950", hf32).active(0):
             errors.append(float(((left @ right).double() - exact).abs().max()))
     assert errors[0] < 1e-5 < errors[1] < 1e-2
     (profile, *_) = profiles_of(DEVICE, ("matmul",))
@@ -135,14 +135,14 @@ def test_hf32_is_used_where_it_is_switched_on() -> None:
     assert np.array_equal(short, np.round(left.numpy() / unit) * unit)
 
 
-def test_runs_are_repeated_by_a_device_that_is_opened_again() -> None:
+def test_a_way_of_adding_is_repeated_by_a_device_that_is_opened_again() -> None:
     x = torch.rand(8, 5000)
     found = []
     for _ in range(2):
         device = open_device("simulated:A2")
         answers = []
-        for _ in range(4):
-            with device.active():
+        for way in range(4):
+            with device.active(way):
                 answers.append(x.exp().sum(-1))
         found.append(answers)
     assert all(not compare(a, b).differs for a, b in zip(*found, strict=True))

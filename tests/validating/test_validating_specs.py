@@ -14,7 +14,10 @@ from opscan.config import FolderSettings  # noqa: E402
 from opscan.data import data_path  # noqa: E402
 from opscan.model import Classification, Confirmation, NumericClass  # noqa: E402
 from opscan.numerics import Classifier  # noqa: E402
-from opscan.validating import validate_paths  # noqa: E402
+from opscan.validating import bench, validate_paths  # noqa: E402
+from opscan.validating.devices import open_device  # noqa: E402
+from opscan.validating.experiments import Counts, Experiment  # noqa: E402
+from opscan.validating.trials import Trial  # noqa: E402
 
 CATALOG = data_path("catalog")
 WHERE = CATALOG / "1000" / "torch.where_backward.yaml"
@@ -146,6 +149,23 @@ def test_a_missing_path_is_named(tmp_path: Path) -> None:
     assert "no such file" in answer.reason
 
 
+class _Here:
+    """Runs experiments in this process, where its devices can be tampered with."""
+
+    def answer(self, questions: list[Experiment | None], note: object = lambda *_: None) -> list[object]:
+        device = open_device("simulated")
+        found = [{} if one is None else Trial(device, one).counts() for one in questions]
+        for one, counts in zip(questions, found, strict=True):
+            note(one, counts)
+        return found
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_workers", lambda *_: _Here())
+
+
+@pytest.mark.usefixtures("here")
 def test_a_device_that_refuses_one_operator_does_not_end_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -162,6 +182,7 @@ def test_a_device_that_refuses_one_operator_does_not_end_the_run(
     assert answers["all_torch.neg.json", "output:0"].verdict == "confirmed"
 
 
+@pytest.mark.usefixtures("here")
 def test_ties_do_not_refute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A device that takes the last of equal values: allowed where the class says that values decide."""
     from opscan.validating import simulated
@@ -188,3 +209,98 @@ def test_the_golden_of_an_executor_is_run() -> None:
     told = {tensor: answer.verdict for (_, tensor), answer in answers.items()}
     assert {told[name] for name in ("grad:scale", "grad:shift")} == {"confirmed"}
     assert "skipped" not in told.values()
+
+
+def test_runs_are_judged_under_the_written_and_the_recommended_standard() -> None:
+    """`equal` fails the broadcast gradient, and what is recommended passes it; the others pass both."""
+    answers = {name: one for (_, name), one in _validated(WHERE, runs=3, max_cases=8).items()}
+    for name, one in answers.items():
+        written, recommended = one.under
+        assert written.standard == "equal"
+        assert written.failed == (one.differing if name == "grad:other" else 0)
+        assert (recommended.failed, one.unrepeated) == (0, 0)
+        assert one.repeats
+
+
+@pytest.mark.usefixtures("here")
+def test_a_wrong_kernel_fails_the_recommended_standard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from opscan.validating import simulated
+
+    def drop_the_last(call: object) -> object:
+        if getattr(call, "packet", "") != "sum":
+            return None
+        data = call.arguments["self"]
+        return data[:-8].sum
+
+    monkeypatch.setattr(simulated, "_WAYS", (drop_the_last, *simulated._WAYS))
+    path = _case_file(tmp_path, "torch.sum", ("fp32", [512], [1, 2]), backward=False)
+    answer = _validated(path)[path.name, "output:0"]
+    assert answer.under[1].failed == answer.runs
+
+
+@pytest.mark.usefixtures("here")
+def test_a_device_that_is_not_deterministic_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from opscan.validating import simulated
+
+    made = []
+
+    def stray(call: object) -> object:
+        if getattr(call, "packet", "") != "neg":
+            return None
+        made.append(call)
+        return lambda: torch.full((64,), float(len(made)))
+
+    monkeypatch.setattr(simulated, "_WAYS", (stray, *simulated._WAYS))
+    answer = _validated(_case_file(tmp_path, "torch.neg", [64], backward=False))["all_torch.neg.json", "output:0"]
+    assert (answer.repeats, answer.unrepeated) == (1, 1)
+    assert "not deterministic" in answer.reason
+
+
+def test_a_case_that_hangs_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that takes ever longer than it may; the case after it is run."""
+    from opscan.validating import choosing
+
+    monkeypatch.setattr(choosing, "MAX_ELEMENTS", 1 << 40)
+    slow = _case_file(tmp_path, "torch.cdist", [2000, 64], [2000, 64], backward=False)
+    quick = _case_file(tmp_path, "torch.neg", [64], backward=False)
+    answers = validate_paths([slow, quick], FolderSettings(), "simulated", runs=2000, max_cases=1, seconds=2.0)
+    found = {Path(one.path).name: one for one in answers}
+    assert found[quick.name].verdict == "confirmed"
+    assert "ran longer than 2 s" in found[slow.name].reason
+
+
+def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPSCAN_CACHE", "on")
+    paths = [_case_file(tmp_path, name, [64], backward=False) for name in ("torch.neg", "torch.exp", "torch.tanh")]
+    asked: list[list[str | None]] = []
+
+    class Ending(_Here):
+        """Ends after two cases, once."""
+
+        def answer(self, questions: list[Experiment | None], note: object = None) -> list[object]:
+            if questions == [None]:
+                return super().answer(questions)
+            asked.append([one.case.name for one in questions])
+            if len(asked) > 1:
+                return super().answer(questions, note)
+            super().answer(questions[:2], note)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "_workers", lambda *_: Ending())
+    run = {"runs": 2, "max_cases": 2}
+    with pytest.raises(KeyboardInterrupt):
+        validate_paths(paths, FolderSettings(), "simulated", **run)
+    resumed = validate_paths(paths, FolderSettings(), "simulated", resume=True, **run)
+    assert asked == [["torch.neg", "torch.exp", "torch.tanh"], ["torch.tanh"]]
+    assert resumed == validate_paths(paths, FolderSettings(), "simulated", **run)
+    assert len(asked[-1]) == 3  # all was done: nothing is left to take over
+    assert validate_paths(paths, FolderSettings(), "simulated", resume=True, **run) == resumed
+    assert len(asked[-1]) == 3
+
+
+def test_counts_travel_whole() -> None:
+    from opscan.validating.experiments import dump, load
+
+    counts = {"output:0": Counts(3, 2, 1.5, 1, 0, 1, 1, 2, 1, "no", "why", "note", 5)}
+    assert load(json.loads(json.dumps(dump(counts)))) == counts
